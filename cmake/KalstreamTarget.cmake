@@ -1,0 +1,25 @@
+# kalstream_flags(target): how every translation unit of this project is compiled.
+#
+# -ffp-contract=off: a multiplication and an addition become one instruction only where the code
+# says so; otherwise a seed would not mean the same start on every compiler.
+# -fopenmp-simd: honours "#pragma omp simd" in the kernels; no OpenMP runtime is linked.
+function(kalstream_flags target)
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/include
+                                               ${PROJECT_SOURCE_DIR}/src)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
+                         -Wno-sign-conversion -Wnon-virtual-dtor -ffp-contract=off -fopenmp-simd)
+  if(KALSTREAM_WERROR)
+    target_compile_options(${target} PRIVATE -Werror)
+  endif()
+endfunction()
+
+# kalstream_module(name DEPENDS modules… SOURCES files…): one folder of src/. The link lines are
+# the dependency graph: a module may only include headers of what it names here.
+function(kalstream_module name)
+  cmake_parse_arguments(ARG "" "" "DEPENDS;SOURCES" ${ARGN})
+  add_library(kalstream_${name} OBJECT ${ARG_SOURCES})
+  kalstream_flags(kalstream_${name})
+  foreach(dependency IN LISTS ARG_DEPENDS)
+    target_link_libraries(kalstream_${name} PUBLIC kalstream_${dependency})
+  endforeach()
+endfunction()

@@ -1,0 +1,63 @@
+// The one interface users hold: predict, learn, advance, forecast.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+
+#include "kalstream/options.h"
+#include "kalstream/report.h"
+
+namespace kalstream {
+
+/// An online regressor. For each sample of a stream:
+///
+///     auto d_hat = learner->predict(x);          // uses targets before this sample only
+///     auto report = learner->learn(x, d);        // or advance(x) when the target is missing
+///
+/// After construction no call below allocates (clone excepted), throws or prints. A sample that
+/// cannot be used (wrong size, not finite) leaves the learner as it was and is reported.
+class Learner {
+ public:
+  virtual ~Learner() = default;
+
+  virtual std::size_t inputs() const = 0;
+  virtual std::size_t outputs() const = 0;
+
+  /// d̂ for input x. Has no effect on what any later call returns. The view lives until the next
+  /// call; all NaN when x cannot be used.
+  virtual std::span<const double> predict(std::span<const double> x) = 0;
+
+  /// Moves on to x and learns its target d. Reuses the work of predict(x) when x is the same.
+  virtual StepReport learn(std::span<const double> x, std::span<const double> d) = 0;
+
+  /// Moves on to x without a target.
+  virtual StepReport advance(std::span<const double> x) = 0;
+
+  /// Predictions for the next `horizon` samples, whose inputs are the rows of `future_inputs`
+  /// (horizon × inputs), into `d_hat` (horizon × outputs); weights and state stay as they are.
+  /// False, and `d_hat` untouched, when the sizes do not match or an input is not finite.
+  virtual bool forecast(std::size_t horizon, std::span<const double> future_inputs,
+                        std::span<double> d_hat) = 0;
+
+  /// An independent copy, with all it has learnt.
+  virtual std::unique_ptr<Learner> clone() const = 0;
+
+  /// Back to the state after construction.
+  virtual void reset() = 0;
+
+ protected:
+  Learner() = default;
+  Learner(const Learner&) = default;
+  Learner& operator=(const Learner&) = default;
+};
+
+/// A learner for these options. Throws std::invalid_argument, naming the field, if they are wrong.
+std::unique_ptr<Learner> make_learner(const LearnerOptions& options);
+
+/// Wraps a learner so that it works on raw data: inputs are standardised and targets mapped into
+/// the network's range with running moments, using nothing a live stream would not know yet.
+/// Predictions come back in the units of the targets.
+std::unique_ptr<Learner> make_scaled(std::unique_ptr<Learner> inner, OutputActivation activation);
+
+}  // namespace kalstream

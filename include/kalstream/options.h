@@ -1,0 +1,170 @@
+// What a learner is made of: the network and one training rule, as plain values.
+//
+// Every struct has defaults that work; `validate()` throws std::invalid_argument and names the
+// offending field. Symbols are those of docs/notation.md.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <variant>
+#include <vector>
+
+namespace kalstream {
+
+/// A value that changes with the number t = 0, 1, 2, … of targets a learner has seen.
+struct Schedule {
+  enum class Kind { constant, linear, exponential };
+
+  constexpr Schedule() = default;
+  constexpr Schedule(double value) : from(value), to(value) {}  // NOLINT: a number is a schedule.
+
+  /// from + (to − from)·min(t / steps, 1).
+  static constexpr Schedule linear(double from, double to, double steps) {
+    return {Kind::linear, from, to, steps};
+  }
+  /// to + (from − to)·exp(−t / steps): for streams without an end.
+  static constexpr Schedule exponential(double from, double to, double steps) {
+    return {Kind::exponential, from, to, steps};
+  }
+
+  double at(std::uint64_t t) const;
+
+  Kind kind = Kind::constant;
+  double from = 0;
+  double to = 0;
+  double steps = 0;
+
+ private:
+  constexpr Schedule(Kind k, double a, double b, double n) : kind(k), from(a), to(b), steps(n) {}
+};
+
+enum class OutputActivation { tanh, identity };
+
+/// How H = ∂d̂/∂θ is obtained: back-propagation through a window, or exact real-time recurrent
+/// learning.
+enum class Derivative { tbptt, rtrl };
+
+/// Constants for the gates' bias weights; a gate left unset keeps its random start.
+struct GateBias {
+  std::optional<double> input;
+  std::optional<double> forget;
+  std::optional<double> output;
+};
+
+/// One LSTM layer and an output layer (eqs 1–7).
+struct NetworkOptions {
+  std::size_t inputs = 1;   ///< numbers per sample, the constant not counted
+  std::size_t hidden = 16;  ///< n_s ≥ 1
+  std::size_t outputs = 1;  ///< n_d ≥ 1
+  bool input_bias = true;   ///< append a constant 1 to every input: n_x = inputs + 1
+  bool output_bias = true;  ///< one more column of W^d, fed with 1
+  OutputActivation output_activation = OutputActivation::tanh;
+  double weight_deviation = 0.1;  ///< θ₁ ~ N(0, weight_deviation²)
+  GateBias gate_bias;
+  Derivative derivative = Derivative::tbptt;
+  std::size_t window = 10;  ///< τ ≥ 1, for tbptt
+  std::uint64_t seed = 1;
+
+  void validate() const;
+};
+
+// First-order rules, on the gradient g = −Hᵀe of ½‖e‖².
+
+/// θ ← θ − μ g.
+struct Sgd {
+  Schedule learning_rate = 0.2;
+  void validate() const;
+};
+
+/// v ← βv + (1−β)g²;  θ ← θ − μ g / (√v + ε).
+struct RmsProp {
+  Schedule learning_rate = 0.008;
+  double decay = 0.99;
+  double epsilon = 1e-8;
+  void validate() const;
+};
+
+/// m ← β₁m + (1−β₁)g;  v ← β₂v + (1−β₂)g²;  θ ← θ − μ m̂ / (√v̂ + ε), hats: bias-corrected.
+struct Adam {
+  Schedule learning_rate = 0.004;
+  double first_decay = 0.9;
+  double second_decay = 0.999;
+  double epsilon = 1e-8;
+  void validate() const;
+};
+
+/// How θ is cut into covariance blocks: one per row of the weight matrices (the paper), per LSTM
+/// unit with its four gates, per gate matrix, or a single one.
+enum class Partition { node, unit, gate, full };
+
+/// Eqs 10–13. S = HPHᵀ + rI;  θ ← θ + PHᵀS⁻¹e;  P ← P − PHᵀS⁻¹HP + qI;  P₁ = p₁I.
+struct Ekf {
+  double initial_covariance = 100;
+  Schedule measurement_noise = 3;
+  Schedule process_noise = 1e-4;
+  void validate() const;
+};
+
+/// One P_i per block, one innovation for all: S = Σ_i H_i P_i H_iᵀ + rI.
+struct Dekf {
+  double initial_covariance = 100;
+  Schedule measurement_noise = 3;
+  Schedule process_noise = 1e-4;
+  Partition partition = Partition::node;
+  void validate() const;
+};
+
+/// Eqs 14–17. One P_i and one innovation S_i = H_i P_i H_iᵀ + rI per block.
+struct Iekf {
+  double initial_covariance = 100;
+  Schedule measurement_noise = 3;
+  Schedule process_noise = 1e-4;
+  Partition partition = Partition::node;
+  void validate() const;
+};
+
+/// When Algorithm 1 learns: ‖e‖² > 4ζ̄² (the text), or ‖e‖² > 4ζ̄ (published addition experiments).
+enum class Gate { squared_bound, bound };
+
+/// IEKF that learns only from errors its gate lets through, with measurement noise
+/// r_i = noise_floor + noise_factor·Tr(H_i P_i H_iᵀ)/n_d.
+struct Algorithm1 {
+  double initial_covariance = 10;
+  Schedule process_noise = 1e-7;
+  double error_bound = 0.01;  ///< ζ̄ > 0
+  double noise_floor = 0.5;   ///< the paper's text has none; see docs/noise-floor.md
+  double noise_factor = 3;
+  Gate gate = Gate::squared_bound;
+  bool process_noise_when_gated = false;  ///< published real-data experiments: P gains qI anyway
+  Partition partition = Partition::node;
+  void validate() const;
+};
+
+/// Whose error the experts of Algorithm 2 learn from.
+enum class Feedback { own, mixture };
+
+/// A mixture of Algorithm 1 instances that differ in ζ̄:
+/// d̂ = Σ w_j d̂_j / Σ w_j;  w_j ← w_j·exp(−mixing_rate·‖d − d̂_j‖²).
+struct Algorithm2 {
+  Algorithm1 expert;                  ///< what all instances share; its error_bound is ignored
+  std::vector<double> error_bounds;   ///< ζ̄_j; empty: √n_d, √n_d/2, …, 0.01
+  std::vector<double> prior_weights;  ///< w_j at the start; empty: uniform
+  std::optional<double> mixing_rate;  ///< unset: 1/(8 n_d), the rate of the regret bound
+  Feedback feedback = Feedback::own;
+  void validate() const;
+};
+
+using Rule = std::variant<Sgd, RmsProp, Adam, Ekf, Dekf, Iekf, Algorithm1, Algorithm2>;
+
+/// √n_d, √n_d/2, √n_d/4, …, smallest (Algorithm 2, line 2).
+std::vector<double> halving_error_bounds(std::size_t outputs, double smallest = 0.01);
+
+struct LearnerOptions {
+  NetworkOptions network;
+  Rule rule = Algorithm2{};
+
+  void validate() const;
+};
+
+}  // namespace kalstream

@@ -1,0 +1,34 @@
+// What one step did.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace kalstream {
+
+enum class StepStatus : std::uint8_t {
+  applied,              ///< the weights were updated
+  gated,                ///< the rule chose not to learn from this error
+  missing,              ///< no target: the state moved on, the weights stayed
+  rejected_input,       ///< x or d has the wrong size or a non-finite entry: nothing changed
+  rejected_non_finite,  ///< the update would have overflowed: the weights stayed
+  rejected_covariance,  ///< the update would have lost positive definiteness: the weights stayed
+};
+
+constexpr bool is_rejected(StepStatus s) { return s >= StepStatus::rejected_input; }
+
+const char* to_string(StepStatus status);
+
+struct StepReport {
+  StepStatus status = StepStatus::applied;  ///< of a mixture: of the expert that did the most
+  std::size_t experts = 1;                  ///< how many networks took the step …
+  std::size_t applied = 0;                  ///< … how many of them updated …
+  std::size_t rejected = 0;                 ///< … and how many updates were rejected
+  double covariance_trace = 0;              ///< Σ Tr P over all blocks and experts; 0 without P
+  /// A mixture's normalised expert weights after the step; empty otherwise. A view into the
+  /// learner, valid until its next call.
+  std::span<const double> weights;
+};
+
+}  // namespace kalstream

@@ -1,0 +1,54 @@
+// Where each weight lives in the flat parameter vector θ.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "kalstream/options.h"
+
+namespace kalstream {
+
+/// A run of consecutive weights in θ.
+struct Segment {
+  std::size_t offset;
+  std::size_t length;
+};
+
+/// The weights of one covariance block, in block order.
+using Block = std::vector<Segment>;
+
+std::size_t block_size(const Block& block);
+
+/// θ = the gate matrix W, (4 n_s) × (n_x + n_s), row after row in the order z, i, f, o, then
+/// W^d, n_d × (n_s [+ 1]). Row i of either *is* node i, so each θ_i is contiguous.
+struct ParameterLayout {
+  enum Gate : std::size_t { z = 0, i = 1, f = 2, o = 3 };
+
+  explicit ParameterLayout(const NetworkOptions& network)
+      : n_inputs(network.inputs),
+        n_x(network.inputs + (network.input_bias ? 1 : 0)),
+        n_s(network.hidden),
+        n_d(network.outputs),
+        output_bias(network.output_bias) {}
+
+  std::size_t gate_row_size() const { return n_x + n_s; }
+  std::size_t output_row_size() const { return n_s + (output_bias ? 1 : 0); }
+  std::size_t gate_weights() const { return 4 * n_s * gate_row_size(); }
+  std::size_t size() const { return gate_weights() + n_d * output_row_size(); }
+
+  std::size_t gate_row(Gate gate, std::size_t unit) const {
+    return (gate * n_s + unit) * gate_row_size();
+  }
+  std::size_t output_row(std::size_t k) const { return gate_weights() + k * output_row_size(); }
+
+  /// The blocks of a partition; together they hold every weight once.
+  std::vector<Block> blocks(Partition partition) const;
+
+  std::size_t n_inputs;  // of a sample
+  std::size_t n_x;       // the same with the constant, if there is one
+  std::size_t n_s;
+  std::size_t n_d;
+  bool output_bias;
+};
+
+}  // namespace kalstream

@@ -1,0 +1,40 @@
+// A stream held in memory, as the readers and generators deliver it.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace kalstream {
+
+/// Bad data, with a message that names the file, the line and what to do.
+struct DataError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Rows of inputs and targets. A missing value is NaN; nothing else is ever non-finite. A constant
+/// column of ones is not kept: the network appends its own.
+struct Dataset {
+  std::string name;    ///< file name or generator, for messages and reports
+  std::string source;  ///< what to quote in messages: the path, or gen:NAME?…
+  std::vector<std::string> input_names;
+  std::vector<std::string> target_names;
+  std::vector<double> inputs;      ///< rows × input_names.size(), row after row
+  std::vector<double> targets;     ///< rows × target_names.size()
+  std::vector<std::size_t> lines;  ///< the file's line of each row (1-based); empty if generated
+
+  std::size_t n_inputs() const { return input_names.size(); }
+  std::size_t n_targets() const { return target_names.size(); }
+  std::size_t rows() const { return n_targets() == 0 ? 0 : targets.size() / n_targets(); }
+
+  std::span<const double> x(std::size_t row) const {
+    return std::span(inputs).subspan(row * n_inputs(), n_inputs());
+  }
+  std::span<const double> d(std::size_t row) const {
+    return std::span(targets).subspan(row * n_targets(), n_targets());
+  }
+};
+
+}  // namespace kalstream

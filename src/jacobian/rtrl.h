@@ -1,0 +1,43 @@
+// Real-time recurrent learning: the exact derivative over the whole past, carried forward.
+#pragma once
+
+#include <vector>
+
+#include "jacobian/differentiator.h"
+#include "model/lstm.h"
+
+namespace kalstream {
+
+/// Carries the state and its sensitivities C = ∂c/∂W, Y = ∂y/∂W (n_s × gate weights). At frozen
+/// weights H equals back-propagation through the whole history; otherwise each past step counts
+/// with the weights it was made with. O(n_s² · gate weights) per sample.
+class Rtrl final : public Differentiator {
+ public:
+  explicit Rtrl(const NetworkOptions& network);
+
+  std::span<const double> forward(const double* theta, std::span<const double> x) override;
+  void jacobian(const double* theta, std::span<double> H) override;
+  void commit(const double* theta) override;
+  void weights_changed() override {}
+  void forecast(const double* theta, std::span<const double> inputs,
+                std::span<double> d_hat) override;
+  void reset() override;
+  std::unique_ptr<Differentiator> clone() const override { return std::make_unique<Rtrl>(*this); }
+
+ private:
+  void propagate_sensitivities(const double* theta);
+
+  ParameterLayout layout_;
+  OutputActivation activation_;
+  LstmState state_;  // after the last committed sample
+  LstmStep newest_;  // the last forward
+  bool sensitivities_ready_ = false;  // C_new_, Y_new_ belong to newest_
+  std::vector<double> C_, Y_;          // n_s × gate weights, after the last committed sample
+  std::vector<double> C_new_, Y_new_;
+  std::vector<double> da_;  // the four rows ∂a_z, ∂a_i, ∂a_f, ∂a_o of one unit
+  std::vector<double> d_hat_;
+  LstmState ahead_;  // scratch of forecast
+  LstmStep ahead_step_;
+};
+
+}  // namespace kalstream

@@ -1,0 +1,139 @@
+#include "learner/mixture.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/finite.h"
+#include "kernels/kernels.h"
+
+namespace kalstream {
+
+Mixture::Mixture(std::vector<std::unique_ptr<Learner>> experts, MixtureOptions options)
+    : experts_(std::move(experts)),
+      options_(std::move(options)),
+      log_w_(size()),
+      w_(size()),
+      expert_d_hat_(size() * outputs()),
+      d_hat_(outputs()),
+      expert_target_(outputs()) {
+  set_log_weights_to_prior();
+}
+
+Mixture::Mixture(const Mixture& other)
+    : Learner(other),
+      options_(other.options_),
+      log_w_(other.log_w_),
+      w_(other.w_),
+      expert_d_hat_(other.expert_d_hat_),
+      d_hat_(other.d_hat_),
+      expert_target_(other.expert_target_) {
+  for (const auto& expert : other.experts_) experts_.push_back(expert->clone());
+}
+
+void Mixture::set_log_weights_to_prior() {
+  for (std::size_t j = 0; j < size(); ++j) log_w_[j] = std::log(options_.prior_weights[j]);
+  normalise();
+}
+
+// w_j = exp(log w_j) / Σ exp(log w). Kept in the log domain, shifted so that the largest is 0:
+// no sequence of losses, however long, underflows the best expert.
+void Mixture::normalise() {
+  const double top = *std::max_element(log_w_.begin(), log_w_.end());
+  double sum = 0;
+  for (std::size_t j = 0; j < size(); ++j) {
+    log_w_[j] -= top;
+    sum += w_[j] = std::exp(log_w_[j]);
+  }
+  for (double& w : w_) w /= sum;
+}
+
+// d̂_j of every expert and d̂ = Σ w_j d̂_j. False if an expert cannot use x.
+bool Mixture::gather_predictions(std::span<const double> x) {
+  const std::size_t n_d = d_hat_.size();
+  std::fill(d_hat_.begin(), d_hat_.end(), 0.0);
+  for (std::size_t j = 0; j < size(); ++j) {
+    const auto d_hat_j = experts_[j]->predict(x);
+    std::copy(d_hat_j.begin(), d_hat_j.end(), expert_d_hat_.begin() + j * n_d);
+    kernels::axpy(n_d, w_[j], d_hat_j.data(), d_hat_.data());
+  }
+  return all_finite(d_hat_);
+}
+
+std::span<const double> Mixture::predict(std::span<const double> x) {
+  if (!gather_predictions(x))
+    std::fill(d_hat_.begin(), d_hat_.end(), std::numeric_limits<double>::quiet_NaN());
+  return d_hat_;
+}
+
+StepReport Mixture::learn(std::span<const double> x, std::span<const double> d) {
+  StepReport total{.status = StepStatus::rejected_input, .experts = size(), .weights = w_};
+  if (d.size() != d_hat_.size() || !all_finite(d) || !gather_predictions(x)) {
+    total.rejected = size();
+    return total;
+  }
+  const std::size_t n_d = d_hat_.size();
+  for (std::size_t j = 0; j < size(); ++j) {
+    std::copy(d.begin(), d.end(), expert_target_.begin());
+    if (options_.feedback == Feedback::mixture)  // the target that makes e_j the mixture's error
+      for (std::size_t k = 0; k < n_d; ++k)
+        expert_target_[k] = expert_d_hat_[j * n_d + k] + (d[k] - d_hat_[k]);
+    const StepReport one = experts_[j]->learn(x, expert_target_);
+    total.status = std::min(total.status, one.status);
+    total.applied += one.applied;
+    total.rejected += one.rejected;
+    total.covariance_trace += one.covariance_trace;
+  }
+  reweight(d);
+  return total;
+}
+
+// log w_j ← log w_j − η‖d − d̂_j‖².
+void Mixture::reweight(std::span<const double> d) {
+  const std::size_t n_d = d_hat_.size();
+  for (std::size_t j = 0; j < size(); ++j) {
+    double loss = 0;
+    for (std::size_t k = 0; k < n_d; ++k) {
+      const double e = d[k] - expert_d_hat_[j * n_d + k];
+      loss += e * e;
+    }
+    log_w_[j] -= options_.mixing_rate * std::min(loss, std::numeric_limits<double>::max());
+  }
+  normalise();
+}
+
+StepReport Mixture::advance(std::span<const double> x) {
+  StepReport total{.status = StepStatus::rejected_input, .experts = size(), .weights = w_};
+  if (!gather_predictions(x)) {
+    total.rejected = size();
+    return total;
+  }
+  for (const auto& expert : experts_) {
+    const StepReport one = expert->advance(x);
+    total.status = std::min(total.status, one.status);
+    total.covariance_trace += one.covariance_trace;
+  }
+  return total;
+}
+
+bool Mixture::forecast(std::size_t horizon, std::span<const double> future_inputs,
+                       std::span<double> d_hat) {
+
+  if (d_hat.size() != horizon * outputs() || future_inputs.size() != horizon * inputs() ||
+      !all_finite(future_inputs))
+    return false;
+  forecast_.resize(d_hat.size());
+  std::fill(d_hat.begin(), d_hat.end(), 0.0);
+  for (std::size_t j = 0; j < size(); ++j) {
+    experts_[j]->forecast(horizon, future_inputs, forecast_);
+    kernels::axpy(d_hat.size(), w_[j], forecast_.data(), d_hat.data());
+  }
+  return true;
+}
+
+void Mixture::reset() {
+  for (const auto& expert : experts_) expert->reset();
+  set_log_weights_to_prior();
+}
+
+}  // namespace kalstream

@@ -1,0 +1,52 @@
+// Exponentially weighted experts (Algorithm 2).
+#pragma once
+
+#include <vector>
+
+#include "kalstream/learner.h"
+
+namespace kalstream {
+
+struct MixtureOptions {
+  std::vector<double> prior_weights;  ///< one per expert, positive
+  double mixing_rate = 0.125;         ///< η
+  Feedback feedback = Feedback::own;
+};
+
+/// d̂ = Σ w_j d̂_j / Σ w_j;  w_j ← w_j·exp(−η‖d − d̂_j‖²). With η ≤ 1/(8 n_d), uniform priors and
+/// everything in [−1,1], Σ_t‖e‖² ≤ min_j Σ_t‖e_j‖² + ln N / η at every t (Appendix B).
+class Mixture final : public Learner {
+ public:
+  Mixture(std::vector<std::unique_ptr<Learner>> experts, MixtureOptions options);
+  Mixture(const Mixture& other);
+
+  std::size_t inputs() const override { return experts_.front()->inputs(); }
+  std::size_t outputs() const override { return experts_.front()->outputs(); }
+  std::span<const double> predict(std::span<const double> x) override;
+  StepReport learn(std::span<const double> x, std::span<const double> d) override;
+  StepReport advance(std::span<const double> x) override;
+  bool forecast(std::size_t horizon, std::span<const double> future_inputs,
+                std::span<double> d_hat) override;
+  std::unique_ptr<Learner> clone() const override { return std::make_unique<Mixture>(*this); }
+  void reset() override;
+
+  std::size_t size() const { return experts_.size(); }
+  Learner& expert(std::size_t j) { return *experts_[j]; }
+
+ private:
+  bool gather_predictions(std::span<const double> x);
+  void reweight(std::span<const double> d);
+  void set_log_weights_to_prior();
+  void normalise();
+
+  std::vector<std::unique_ptr<Learner>> experts_;
+  MixtureOptions options_;
+  std::vector<double> log_w_;
+  std::vector<double> w_;               // normalised
+  std::vector<double> expert_d_hat_;    // N × n_d
+  std::vector<double> d_hat_;
+  std::vector<double> expert_target_;   // what one expert is told
+  std::vector<double> forecast_;        // one expert's; grows to the longest horizon asked for
+};
+
+}  // namespace kalstream

@@ -1,0 +1,105 @@
+#include "learner/network_learner.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "core/finite.h"
+#include "model/lstm.h"
+
+namespace kalstream {
+
+NetworkLearner::NetworkLearner(const NetworkOptions& network, std::unique_ptr<UpdateRule> rule)
+    : network_(network),
+      layout_(network),
+      theta_(initial_weights(network, layout_)),
+      differentiator_(make_differentiator(network)),
+      rule_(std::move(rule)),
+      x_(layout_.n_inputs),
+      prediction_(layout_.n_d),
+      no_prediction_(layout_.n_d, std::numeric_limits<double>::quiet_NaN()),
+      e_(layout_.n_d),
+      H_(layout_.n_d * layout_.size()) {}
+
+NetworkLearner::NetworkLearner(const NetworkLearner& other)
+    : Learner(other),
+      network_(other.network_),
+      layout_(other.layout_),
+      theta_(other.theta_),
+      differentiator_(other.differentiator_->clone()),
+      rule_(other.rule_->clone()),
+      x_(other.x_),
+      forward_done_(other.forward_done_),
+      prediction_(other.prediction_),
+      no_prediction_(other.no_prediction_),
+      e_(other.e_),
+      H_(other.H_) {}
+
+// Brings prediction_ up to date for x. False if x cannot be used.
+bool NetworkLearner::forward(std::span<const double> x) {
+  if (x.size() != network_.inputs || !all_finite(x)) return false;
+  if (!forward_done_ || !std::equal(x.begin(), x.end(), x_.begin())) {
+    std::copy(x.begin(), x.end(), x_.begin());
+    const auto d_hat = differentiator_->forward(theta_.data(), x_);
+    std::copy(d_hat.begin(), d_hat.end(), prediction_.begin());
+    forward_done_ = true;
+  }
+  return all_finite(prediction_);  // inputs near the largest double can still overflow inside
+}
+
+std::span<const double> NetworkLearner::predict(std::span<const double> x) {
+  return forward(x) ? prediction_ : no_prediction_;
+}
+
+StepReport NetworkLearner::learn(std::span<const double> x, std::span<const double> d) {
+  if (d.size() != e_.size() || !all_finite(d) || !forward(x))
+    return report(StepStatus::rejected_input);
+  for (std::size_t k = 0; k < e_.size(); ++k) e_[k] = d[k] - prediction_[k];
+
+  const bool wanted = rule_->wants_jacobian(e_);
+  if (wanted) differentiator_->jacobian(theta_.data(), H_);
+  differentiator_->commit(theta_.data());
+  forward_done_ = false;
+  if (!wanted) {
+    rule_->skip();
+    return report(StepStatus::gated);
+  }
+  const StepStatus status = rule_->update(e_, H_, theta_);
+  if (status == StepStatus::applied) differentiator_->weights_changed();
+  return report(status);
+}
+
+StepReport NetworkLearner::advance(std::span<const double> x) {
+  if (!forward(x)) return report(StepStatus::rejected_input);
+  differentiator_->commit(theta_.data());
+  forward_done_ = false;
+  return report(StepStatus::missing);
+}
+
+StepReport NetworkLearner::report(StepStatus status) const {
+  return {.status = status,
+          .experts = 1,
+          .applied = status == StepStatus::applied ? 1U : 0U,
+          .rejected = is_rejected(status) ? 1U : 0U,
+          .covariance_trace = rule_->covariance_trace(),
+          .weights = {}};
+}
+
+bool NetworkLearner::forecast(std::size_t horizon, std::span<const double> future_inputs,
+                              std::span<double> d_hat) {
+  if (future_inputs.size() != horizon * network_.inputs ||
+      d_hat.size() != horizon * network_.outputs || !all_finite(future_inputs))
+    return false;
+  differentiator_->forecast(theta_.data(), future_inputs, d_hat);
+  return true;
+}
+
+void NetworkLearner::reset() { restart_from(initial_weights(network_, layout_)); }
+
+void NetworkLearner::restart_from(std::span<const double> theta) {
+  std::copy(theta.begin(), theta.end(), theta_.begin());
+  differentiator_->reset();
+  rule_->reset();
+  forward_done_ = false;
+}
+
+}  // namespace kalstream

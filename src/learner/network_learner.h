@@ -1,0 +1,51 @@
+// One network, one derivative, one rule.
+#pragma once
+
+#include <vector>
+
+#include "core/layout.h"
+#include "jacobian/differentiator.h"
+#include "kalstream/learner.h"
+#include "update/update_rule.h"
+
+namespace kalstream {
+
+class NetworkLearner final : public Learner {
+ public:
+  NetworkLearner(const NetworkOptions& network, std::unique_ptr<UpdateRule> rule);
+  NetworkLearner(const NetworkLearner& other);
+
+  std::size_t inputs() const override { return network_.inputs; }
+  std::size_t outputs() const override { return network_.outputs; }
+  std::span<const double> predict(std::span<const double> x) override;
+  StepReport learn(std::span<const double> x, std::span<const double> d) override;
+  StepReport advance(std::span<const double> x) override;
+  bool forecast(std::size_t horizon, std::span<const double> future_inputs,
+                std::span<double> d_hat) override;
+  std::unique_ptr<Learner> clone() const override {
+    return std::make_unique<NetworkLearner>(*this);
+  }
+  void reset() override;
+
+  std::span<const double> weights() const { return theta_; }
+  /// Starts over from these weights instead of random ones.
+  void restart_from(std::span<const double> theta);
+
+ private:
+  bool forward(std::span<const double> x);
+  StepReport report(StepStatus status) const;
+
+  NetworkOptions network_;
+  ParameterLayout layout_;
+  std::vector<double> theta_;
+  std::unique_ptr<Differentiator> differentiator_;
+  std::unique_ptr<UpdateRule> rule_;
+  std::vector<double> x_;      // the input of the last forward
+  bool forward_done_ = false;  // prediction_ belongs to x_ and the current weights and state
+  std::vector<double> prediction_;
+  std::vector<double> no_prediction_;  // NaN
+  std::vector<double> e_;
+  std::vector<double> H_;
+};
+
+}  // namespace kalstream

@@ -1,0 +1,36 @@
+// SGD, RMSprop and Adam: one gradient step of ½‖e‖² per sample.
+#pragma once
+
+#include <vector>
+
+#include "update/update_rule.h"
+
+namespace kalstream {
+
+/// What the first-order rules share: the gradient, and an update that happens whole or not at all.
+class FirstOrder : public UpdateRule {
+ public:
+  FirstOrder(Schedule learning_rate, std::size_t n_theta)
+      : learning_rate_(learning_rate), g_(n_theta), theta_new_(n_theta) {}
+
+  StepStatus update(std::span<const double> e, std::span<const double> H,
+                    std::span<double> theta) final;
+  void reset() final;
+
+ protected:
+  /// The candidate θ⁺ (and the candidate of the rule's own state) from θ and the gradient g.
+  /// False if the state would become non-finite.
+  virtual bool propose(double mu, std::span<const double> g, std::span<const double> theta,
+                       std::span<double> theta_new) = 0;
+  /// Takes over the proposed state.
+  virtual void accept() {}
+  virtual void reset_state() {}
+
+ private:
+  Schedule learning_rate_;
+  std::uint64_t t_ = 0;
+  std::vector<double> g_;
+  std::vector<double> theta_new_;
+};
+
+}  // namespace kalstream

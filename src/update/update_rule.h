@@ -1,0 +1,56 @@
+// A training rule: sees the error e, the Jacobian H and the weights θ; never the model.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "core/layout.h"
+#include "kalstream/options.h"
+#include "kalstream/report.h"
+
+namespace kalstream {
+
+class UpdateRule {
+ public:
+  virtual ~UpdateRule() = default;
+
+  /// Whether the rule would learn from error e. If not, skip() takes the place of update().
+  virtual bool wants_jacobian(std::span<const double> /*e*/) const { return true; }
+
+  /// One learning step: e has n_d entries, H is n_d × n_θ. Returns applied, or the reason why
+  /// nothing changed.
+  virtual StepStatus update(std::span<const double> e, std::span<const double> H,
+                            std::span<double> theta) = 0;
+
+  /// A step the gate held back.
+  virtual void skip() {}
+
+  /// Σ Tr P over all blocks; 0 for rules without a covariance.
+  virtual double covariance_trace() const { return 0; }
+
+  /// Back to the state after construction.
+  virtual void reset() = 0;
+
+  virtual std::unique_ptr<UpdateRule> clone() const = 0;
+
+ protected:
+  UpdateRule() = default;
+  UpdateRule(const UpdateRule&) = default;
+  UpdateRule& operator=(const UpdateRule&) = default;
+};
+
+/// Weights beyond this are as good as infinite: the next forward pass could overflow.
+inline constexpr double largest_weight = 1e100;
+
+/// True when every weight is finite and usable.
+bool usable_weights(std::span<const double> theta);
+
+std::unique_ptr<UpdateRule> make_rule(const Sgd& options, const ParameterLayout& layout);
+std::unique_ptr<UpdateRule> make_rule(const RmsProp& options, const ParameterLayout& layout);
+std::unique_ptr<UpdateRule> make_rule(const Adam& options, const ParameterLayout& layout);
+std::unique_ptr<UpdateRule> make_rule(const Ekf& options, const ParameterLayout& layout);
+std::unique_ptr<UpdateRule> make_rule(const Dekf& options, const ParameterLayout& layout);
+std::unique_ptr<UpdateRule> make_rule(const Iekf& options, const ParameterLayout& layout);
+std::unique_ptr<UpdateRule> make_rule(const Algorithm1& options, const ParameterLayout& layout);
+
+}  // namespace kalstream
