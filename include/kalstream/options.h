@@ -112,6 +112,7 @@ struct Dekf {
   Schedule measurement_noise = 3;
   Schedule process_noise = 1e-4;
   Partition partition = Partition::node;
+  bool output_apart = false;  ///< published real-data experiments: W^d has an innovation of its own
   void validate() const;
 };
 

@@ -35,22 +35,20 @@ class Records {
 
  private:
   bool at_line_end() const { return at_ == end_ || *at_ == '\n'; }
-  bool at_blank() const { return is_blank(*at_) && *at_ != delimiter_; }
-  bool at_delimiter() const { return *at_ == delimiter_ || (blanks_delimit_ && *at_ == '\t'); }
+  bool blanks_delimit() const { return format_.delimiter == ' '; }
+  bool ends_field(char c) const;
   void skip_blanks();
   void skip_line();
   void skip_quotes();
   void read_field();
-  void read_record();
+  void read_fields();
 
   const std::string& path_;
   const char* at_;
   const char* end_;
-  bool blanks_delimit_;
-  char delimiter_;  ///< '\0', which no branch treats as a blank, where blanks delimit
-  char comment_;
+  std::size_t at_line_;
+  Format format_;
   std::size_t line_ = 0;
-  std::size_t next_line_;
   std::vector<std::string_view> fields_;
 };
 

@@ -59,7 +59,7 @@ double drive_torque(const Drive& drive, double qd, double qdd) {
   return G * G * (drive.inertia * qdd + drive.viscous * qd) + std::abs(G) * coulomb;
 }
 
-// x = A⁻¹ b for symmetric positive definite A, by A = L D Lᵀ.
+// x = A⁻¹ b for symmetric positive definite A, by elimination: its pivots are positive.
 Joints solve(JointMatrix A, Joints b) {
   constexpr std::size_t n = arm_joints;
   for (std::size_t k = 0; k < n; ++k) {
@@ -116,8 +116,9 @@ Arm puma560() {
           }}};
 }
 
-Arm without_drives(Arm arm) {
-  for (ArmLink& link : arm.links) link.drive = {};
+Arm without_friction(Arm arm) {
+  for (ArmLink& link : arm.links)
+    link.drive = {.inertia = link.drive.inertia, .gear = link.drive.gear};
   return arm;
 }
 

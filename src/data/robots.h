@@ -60,8 +60,8 @@ struct ArmState {
 /// The Puma 560, base frame z upwards.
 Arm puma560();
 
-/// The same links without motor inertia and without friction.
-Arm without_drives(Arm arm);
+/// The same arm, motors included, with joints that turn freely.
+Arm without_friction(Arm arm);
 
 /// τ that gives the accelerations qdd.
 Joints inverse_dynamics(const Arm& arm, const ArmState& state, const Joints& qdd);

@@ -47,8 +47,6 @@ std::string column_name(std::size_t index, char letter) {
   return letter + std::to_string(index + 1);
 }
 
-bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
-
 std::string_view trim(std::string_view text) {
   while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
   while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
@@ -95,20 +93,20 @@ void fail(std::string_view path, std::size_t line, std::string_view message) {
 
 void fail_cell(std::string_view path, std::size_t line, std::string_view column,
                std::string_view text, CellKind kind, std::string_view remedy) {
-  const char* const wrong = kind == CellKind::text ? " is not a number; "
-                                                   : " is infinite or beyond the range of numbers; ";
-  fail(path, line,
-       (quoted(text, '\'') + " in column " + quoted(column) + wrong).append(remedy));
+  const char* const wrong = kind == CellKind::text
+                                ? " is not a number; "
+                                : " is infinite or beyond the range of numbers; ";
+  fail(path, line, (shown(text, '\'') + " in column " + shown(column) + wrong).append(remedy));
 }
 
-std::string quoted(std::string_view text, char mark) {
+std::string shown(std::string_view text, char mark) {
   constexpr std::size_t longest = 60;
   std::size_t length = std::min(text.size(), longest);
   while (length < text.size() && length > 0 && continues_utf8(text[length])) --length;
-  std::string shown(text.substr(0, length));
-  std::ranges::replace_if(shown, is_control, ' ');
-  if (length < text.size()) shown += "…";
-  return mark + shown + mark;
+  std::string cut(text.substr(0, length));
+  std::ranges::replace_if(cut, is_control, ' ');
+  if (length < text.size()) cut += "…";
+  return mark + cut + mark;
 }
 
 }  // namespace kalstream::reading

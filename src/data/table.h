@@ -38,7 +38,7 @@ std::string column_name(std::size_t index, char letter = 'x');
 
 // Text.
 
-bool is_blank(char c);
+inline bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 std::string_view trim(std::string_view text);
 std::string lower_case(std::string_view text);
 
@@ -81,6 +81,6 @@ Cell parse_cell(std::string_view text);
                             std::string_view text, CellKind kind, std::string_view remedy);
 
 /// Text from a file, cut short and freed of control characters, between a pair of marks.
-std::string quoted(std::string_view text, char mark = '"');
+std::string shown(std::string_view text, char mark = '"');
 
 }  // namespace kalstream::reading

@@ -22,7 +22,10 @@ BlockKalman::BlockKalman(const BlockKalmanOptions& options, const ParameterLayou
   std::size_t P_offset = 0;
   for (Block& weights : layout.blocks(options.partition)) {
     const std::size_t n = block_size(weights);
-    blocks_.push_back({std::move(weights), n, h_offset, P_offset, std::vector<double>(n_d_ * n_d_)});
+    const bool is_output = weights.front().offset >= layout.gate_weights();
+    const bool shares_S = options.shared_innovation && !(is_output && options.output_apart);
+    blocks_.push_back({std::move(weights), n, h_offset, P_offset, shares_S,
+                       std::vector<double>(n_d_ * n_d_)});
     h_offset += n_d_ * n;
     P_offset += packed_size(n);
   }
@@ -77,9 +80,9 @@ StepStatus BlockKalman::update(std::span<const double> e, std::span<const double
     if (const auto status = factor(S_, floor); is_rejected(status)) return status;
   }
   for (BlockState& b : blocks_) {
-    if (!options_.shared_innovation)
+    if (!b.shares_S)
       if (const auto status = factor(b.S, floor); is_rejected(status)) return status;
-    const std::vector<double>& L = options_.shared_innovation ? S_ : b.S;
+    const std::vector<double>& L = b.shares_S ? S_ : b.S;
     if (const auto status = gain(b, L, e, q, theta); is_rejected(status)) return status;
   }
   for (const BlockState& b : blocks_) commit(b, q, theta);
@@ -183,6 +186,7 @@ std::unique_ptr<UpdateRule> make_rule(const Ekf& o, const ParameterLayout& layou
 std::unique_ptr<UpdateRule> make_rule(const Dekf& o, const ParameterLayout& layout) {
   return std::make_unique<BlockKalman>(BlockKalmanOptions{.partition = o.partition,
                                                           .shared_innovation = true,
+                                                          .output_apart = o.output_apart,
                                                           .initial_covariance = o.initial_covariance,
                                                           .process_noise = o.process_noise,
                                                           .noise_floor = o.measurement_noise},

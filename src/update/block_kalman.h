@@ -18,6 +18,7 @@ namespace kalstream {
 struct BlockKalmanOptions {
   Partition partition = Partition::full;
   bool shared_innovation = false;
+  bool output_apart = false;  // of a shared innovation: blocks of W^d use their own S all the same
   double initial_covariance = 100;
   Schedule process_noise;
   Schedule noise_floor;
@@ -51,6 +52,7 @@ class BlockKalman final : public UpdateRule {
     std::size_t n;          // weights in the block
     std::size_t h_offset;   // of its n_d × n part of H_, W_
     std::size_t P_offset;   // of its packed triangle in P_
+    bool shares_S;
     std::vector<double> S;  // H_iP_iH_iᵀ, then its Cholesky factor (n_d × n_d)
   };
 

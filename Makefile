@@ -1,0 +1,58 @@
+# Thin: the build itself is CMake's (CMakePresets.json). Each target installs what it misses.
+.DEFAULT_GOAL := build
+.PHONY: build demo test test-release test-asan-ubsan test-tsan bench format lint clean packages
+
+BUILD_PACKAGES := g++ cmake ninja-build pkg-config libcli11-dev libfmt-dev nlohmann-json3-dev libmatio-dev
+TEST_PACKAGES := libgtest-dev libeigen3-dev
+JOBS := $(shell nproc)
+
+packages:
+	@tools/install-packages.sh $(BUILD_PACKAGES)
+
+# The program and the library, optimised: build/release/kalstream
+build: packages
+	@cmake --preset release -DKALSTREAM_BUILD_TESTS=OFF >/dev/null
+	@cmake --build --preset release -j $(JOBS)
+
+# Watch several learners on a generated stream; under a minute
+demo: build
+	@build/release/kalstream demo
+
+# Everything CI runs: all tests optimised and under sanitizers, threads under the thread sanitizer
+test: test-release test-asan-ubsan test-tsan
+
+test-packages: packages
+	@tools/install-packages.sh $(TEST_PACKAGES)
+
+test-release test-asan-ubsan: test-%: test-packages
+	cmake --preset $* -DKALSTREAM_BUILD_TESTS=ON >/dev/null
+	cmake --build --preset $* -j $(JOBS)
+	ctest --preset $* -j $(JOBS)
+
+test-tsan: test-packages
+	cmake --preset tsan >/dev/null
+	cmake --build --preset tsan -j $(JOBS)
+	ctest --preset tsan -j $(JOBS) -R 'Parallel|Progress|Threads'
+
+# Speed of the kernels and of whole steps (Google Benchmark)
+bench: packages
+	@tools/install-packages.sh libbenchmark-dev
+	@cmake --preset release -DKALSTREAM_BUILD_BENCH=ON >/dev/null
+	@cmake --build --preset release -j $(JOBS) --target kalstream_bench
+	build/release/kalstream_bench
+
+SOURCES = $(shell git ls-files '*.h' '*.cc')
+
+format:
+	@tools/install-packages.sh clang-format
+	clang-format -i $(SOURCES)
+
+# Formatting, then clang-tidy over every file
+lint: test-packages
+	@tools/install-packages.sh clang-format clang-tidy
+	clang-format --dry-run --Werror $(SOURCES)
+	cmake --preset tidy >/dev/null
+	cmake --build --preset tidy -j $(JOBS)
+
+clean:
+	rm -rf build

@@ -1,0 +1,162 @@
+#include "comparison_view.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <mutex>
+
+#include "core/finite.h"
+#include "eval/statistics.h"
+#include "view/chart.h"
+#include "view/progress.h"
+#include "view/table.h"
+
+namespace kalstream::cli {
+namespace {
+
+using view::Align;
+using view::Cell;
+
+std::string number(double v) { return std::isfinite(v) ? fmt::format("{:.4f}", v) : "n/a"; }
+
+// The lowest value that rounds to what is shown counts as best; NaN never does.
+double lowest(const std::vector<Summary>& rows, double Summary::*field) {
+  double low = INFINITY;
+  for (const Summary& s : rows) low = std::fmin(low, s.*field);
+  return low;
+}
+
+Cell marked(double v, double low, std::string text) {
+  return {std::move(text), std::isfinite(v) && v <= low};
+}
+
+}  // namespace
+
+std::vector<Outcome> compare_with_progress(const std::string& label,
+                                           const std::vector<Contender>& contenders,
+                                           const Dataset& data, const ComparisonOptions& options,
+                                           bool show) {
+  if (!show) return compare(contenders, data, options);
+
+  const std::size_t rows = options.evaluation.steps == 0
+                               ? data.rows()
+                               : std::min(options.evaluation.steps, data.rows());
+  view::Progress progress(label, rows * contenders.size() * options.seeds.size(), true);
+  std::vector<double> latest(contenders.size(), NAN);
+  std::mutex mutex;
+  return compare(contenders, data, options,
+                 [&](std::size_t c, std::size_t, std::size_t steps, double nse) {
+                   std::string note;
+                   {
+                     const std::lock_guard lock(mutex);
+                     latest[c] = nse;
+                     for (std::size_t k = 0; k < contenders.size(); ++k)
+                       if (!std::isnan(latest[k]))
+                         note += fmt::format("{}{} {:.3f}", note.empty() ? "NSE " : "  ",
+                                             contenders[k].name, latest[k]);
+                   }
+                   progress.set_note(std::move(note));
+                   progress.advance(steps);
+                 });
+}
+
+std::string comparison_table(const std::vector<Outcome>& outcomes, const TableColumns& columns) {
+  std::vector<Summary> rows;
+  for (const Outcome& outcome : outcomes) rows.push_back(summarise(outcome));
+  const bool forecasts = std::any_of(rows.begin(), rows.end(),
+                                     [](const Summary& s) { return !std::isnan(s.knse_mean); });
+  const bool several = std::any_of(rows.begin(), rows.end(),
+                                   [](const Summary& s) { return s.seeds > 1; });
+
+  std::vector<view::Column> header{{"learner", Align::left}, {several ? "NSE mean" : "NSE"}};
+  if (several) header.push_back({"5–95 %"});
+  if (forecasts) header.push_back({"kNSE"});
+  if (columns.sustained) header.push_back({"sustained at"});
+  header.insert(header.end(), {{"updates"}, {"µs/step"}});
+
+  view::Table table(header);
+  const double best_nse = lowest(rows, &Summary::nse_mean);
+  const double best_knse = lowest(rows, &Summary::knse_mean);
+  const double best_time = lowest(rows, &Summary::us_per_step);
+  for (const Summary& s : rows) {
+    std::vector<Cell> cells{s.learner, marked(s.nse_mean, best_nse, number(s.nse_mean))};
+    if (several) cells.emplace_back(fmt::format("{} – {}", number(s.nse_p05), number(s.nse_p95)));
+    if (forecasts) cells.push_back(marked(s.knse_mean, best_knse, number(s.knse_mean)));
+    if (columns.sustained)
+      cells.emplace_back(std::isfinite(s.sustained_median) ? fmt::format("{:.0f}", s.sustained_median)
+                                                           : "never");
+    cells.emplace_back(fmt::format("{:.1f} %", 100 * s.update_fraction));
+    cells.push_back(marked(s.us_per_step, best_time, view::format_number(s.us_per_step, 3)));
+    table.add_row(std::move(cells));
+  }
+  return table.to_text(view::is_terminal(stdout));
+}
+
+std::string learning_curves(const Dataset& data, const std::vector<Outcome>& outcomes) {
+  std::size_t steps = 0;
+  for (const Outcome& o : outcomes)
+    for (const RunResult& run : o.runs) steps = std::max(steps, run.steps);
+  const std::size_t window = std::clamp<std::size_t>(steps / 15, 1, 1000);
+  const double scale = target_variance(data, steps) * static_cast<double>(data.n_targets());
+
+  view::Panel panel{.x_label = "samples seen",
+                    .y_label = "NSE",
+                    .y_scale = view::Scale::log};
+  for (const Outcome& o : outcomes) {
+    // Each run is smoothed first: quantiles of single squared errors would say little.
+    std::vector<std::vector<double>> smooth;
+    for (const RunResult& run : o.runs) {
+      smooth.push_back(moving_average(run.squared_error, window));
+      for (double& v : smooth.back()) v /= scale;
+    }
+    const std::vector<std::span<const double>> runs(smooth.begin(), smooth.end());
+    view::Series series{.name = o.name, .x = {}, .y = quantile_over_runs(runs, 0.5)};
+    if (runs.size() >= 3) {
+      series.low = quantile_over_runs(runs, 0.05);
+      series.high = quantile_over_runs(runs, 0.95);
+    }
+    panel.series.push_back(std::move(series));
+  }
+  const std::size_t seeds = outcomes.front().seeds.size();
+  const std::string over =
+      seeds == 1 ? ""
+                 : fmt::format("median of {} seeds{}, ", seeds, seeds < 3 ? "" : " and 5–95 % band");
+  return view::line_chart(
+      {panel},
+      {.title = fmt::format("Online learning on {}", data.name),
+       .subtitle = fmt::format("error before each sample is learnt; {}mean of the last {} samples",
+                               over, window),
+       .description = "Normalised squared error against samples seen, one line per learner"});
+}
+
+std::string remarks(const Dataset& data, const std::vector<Outcome>& outcomes) {
+  std::string text;
+  const RunResult& first = outcomes.front().runs.front();
+  const auto first_row = [&](auto is_it) {
+    for (std::size_t t = 0; t < first.steps; ++t)
+      if (is_it(t))
+        return data.lines.empty() ? fmt::format("row {}", t + 1)
+                                  : fmt::format("{}:{}", data.source, data.lines[t]);
+    return std::string();
+  };
+  if (first.skipped_rows > 0)
+    text += fmt::format("{} rows with a missing or unusable input were skipped, not learnt from "
+                        "(the first: {})\n",
+                        first.skipped_rows,
+                        first_row([&](std::size_t t) { return !all_finite(data.x(t)); }));
+  if (first.missing_targets > 0)
+    text += fmt::format("{} rows without a target were passed through, neither scored nor learnt "
+                        "from (the first: {})\n",
+                        first.missing_targets, first_row([&](std::size_t t) {
+                          return all_finite(data.x(t)) && !all_finite(data.d(t));
+                        }));
+  for (const Outcome& outcome : outcomes)
+    if (const std::size_t n = summarise(outcome).rejected_updates; n > 0)
+      text += fmt::format("{}: {} updates were rejected because they would have made a weight or "
+                          "covariance unusable\n",
+                          outcome.name, n);
+  return text;
+}
+
+}  // namespace kalstream::cli

@@ -1,0 +1,31 @@
+// What people see of a comparison: live progress, and a table at the end.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "eval/comparison.h"
+
+namespace kalstream::cli {
+
+/// compare() with a progress bar on a terminal that shows each learner's error so far.
+std::vector<Outcome> compare_with_progress(const std::string& label,
+                                           const std::vector<Contender>& contenders,
+                                           const Dataset& data, const ComparisonOptions& options,
+                                           bool show);
+
+struct TableColumns {
+  bool sustained = false;  ///< steps to sustained prediction
+};
+
+/// One row per learner; bold best on a terminal.
+std::string comparison_table(const std::vector<Outcome>& outcomes, const TableColumns& columns);
+
+/// Error over time as SVG: per learner the median over seeds, with the 5–95 % band if there are
+/// several, smoothed by a moving average.
+std::string learning_curves(const Dataset& data, const std::vector<Outcome>& outcomes);
+
+/// Remarks a user should not miss: rows left out, updates rejected. One per line, may be empty.
+std::string remarks(const Dataset& data, const std::vector<Outcome>& outcomes);
+
+}  // namespace kalstream::cli

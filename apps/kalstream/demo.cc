@@ -1,0 +1,59 @@
+// kalstream demo: several learners side by side on a generated stream.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <filesystem>
+#include <memory>
+
+#include "commands.h"
+#include "comparison_view.h"
+#include "io/atomic_file.h"
+#include "settings.h"
+#include "stream.h"
+#include "view/progress.h"
+#include "view/table.h"
+
+namespace kalstream::cli {
+namespace {
+
+struct DemoArguments {
+  std::string data = "gen:narma10";
+  std::string out = "kalstream-demo.svg";
+};
+
+void demo(const DemoArguments& a) {
+  const auto start = std::chrono::steady_clock::now();
+  const Dataset data = load_stream({.data = a.data, .steps = default_generated_steps});
+  const auto contenders =
+      make_contenders({"sgd", "adam", "dekf", "alg2", "ekf"}, "", data, data.rows());
+  fmt::print(
+      "{} rows of {} arrive one by one. Each network predicts a row before it sees the target,\n"
+      "then learns from it: no training set, no second pass. Three random starts each.\n\n",
+      data.rows(), data.source);
+  const auto outcomes =
+      compare_with_progress("learning", contenders, data, {.seeds = {1, 2, 3}},
+                            view::is_terminal(stderr));
+  fmt::print("{}", comparison_table(outcomes, {}));
+  write_file(a.out, learning_curves(data, outcomes));
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  fmt::print(
+      "\nNSE is the mean squared error over the variance of the target: 1 is as good as knowing\n"
+      "its mean, 0 is perfect. Took {}. Learning curves: {}\n\n"
+      "Next: kalstream run --data YOUR.csv --scale    (kalstream --help has more)\n",
+      view::format_seconds(seconds), std::filesystem::absolute(a.out).string());
+}
+
+}  // namespace
+
+void add_demo(CLI::App& app) {
+  auto a = std::make_shared<DemoArguments>();
+  CLI::App* cmd = app.add_subcommand("demo", "Watch several learners on a generated stream");
+  cmd->add_option("--data", a->data, "Another stream: FILE or gen:NAME[?k=v&...]")
+      ->capture_default_str();
+  cmd->add_option("--out", a->out, "Where to draw the learning curves (SVG)")
+      ->capture_default_str();
+  cmd->callback([a] { demo(*a); });
+}
+
+}  // namespace kalstream::cli

@@ -1,0 +1,156 @@
+// kalstream inspect: what is in a file, what a learner is made of.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <memory>
+
+#include "commands.h"
+#include "core/finite.h"
+#include "core/layout.h"
+#include "eval/statistics.h"
+#include "kernels/kernels.h"
+#include "settings.h"
+#include "stream.h"
+#include "view/progress.h"
+#include "view/table.h"
+
+namespace kalstream::cli {
+namespace {
+
+struct InspectArguments {
+  StreamArguments stream;
+  std::vector<std::string> learners;
+  std::string preset;
+  std::size_t hidden = 0;
+  std::vector<std::string> set;
+};
+
+struct ColumnFacts {
+  std::size_t missing = 0;
+  double mean = 0, deviation = 0, low = 0, high = 0;
+  double autocorrelation = 0;  // lag one
+};
+
+ColumnFacts facts_of(std::span<const double> table, std::size_t columns, std::size_t column) {
+  std::vector<double> v;
+  for (std::size_t n = column; n < table.size(); n += columns) v.push_back(table[n]);
+  ColumnFacts f{.mean = mean(v),
+                .deviation = std::sqrt(variance(v)),
+                .low = quantile(v, 0),
+                .high = quantile(v, 1)};
+  std::vector<double> products;
+  for (std::size_t t = 0; t < v.size(); ++t) {
+    if (std::isnan(v[t])) ++f.missing;
+    if (t > 0) products.push_back((v[t] - f.mean) * (v[t - 1] - f.mean));
+  }
+  f.autocorrelation = mean(products) / (f.deviation * f.deviation);
+  return f;
+}
+
+void add_row(view::Table& table, const std::string& name, const char* role, const ColumnFacts& f) {
+  const auto n = [](double v) { return view::format_number(v, 4); };
+  table.add_row({name, role, f.missing == 0 ? "" : fmt::format("{}", f.missing), n(f.mean),
+                 n(f.deviation), n(f.low), n(f.high),
+                 f.deviation > 0 ? fmt::format("{:.2f}", f.autocorrelation) : ""});
+}
+
+void describe(const Dataset& data) {
+  using view::Align;
+  fmt::print("{}: {} rows, {} inputs, {} target{}\n", data.source, data.rows(), data.n_inputs(),
+             data.n_targets(), data.n_targets() == 1 ? "" : "s");
+  view::Table table({{"column", Align::left},
+                     {"role", Align::left},
+                     {"missing"},
+                     {"mean"},
+                     {"deviation"},
+                     {"lowest"},
+                     {"highest"},
+                     {"lag-1 corr."}});
+  double widest = 0;
+  double far = 0;
+  for (std::size_t k = 0; k < data.n_inputs(); ++k) {
+    const ColumnFacts f = facts_of(data.inputs, data.n_inputs(), k);
+    far = std::max({far, std::abs(f.mean), f.deviation});
+    add_row(table, data.input_names[k], "input", f);
+  }
+  for (std::size_t k = 0; k < data.n_targets(); ++k) {
+    const ColumnFacts f = facts_of(data.targets, data.n_targets(), k);
+    widest = std::max({widest, -f.low, f.high});
+    add_row(table, data.target_names[k], "target", f);
+  }
+  fmt::print("{}", table.to_text(view::is_terminal(stdout)));
+  if (widest > 1)
+    fmt::print("The target leaves [-1,1]: run with --scale, or with --set output=identity.\n");
+  else if (far > 10)
+    fmt::print("Some inputs are far from unit size: --scale will help.\n");
+}
+
+void describe(const Contender& c) {
+  const ParameterLayout layout(c.options.network);
+  fmt::print("\n{}: {} inputs, {} units, {} output{}: {} weights", c.name, c.options.network.inputs,
+             layout.n_s, layout.n_d, layout.n_d == 1 ? "" : "s", layout.size());
+  const auto covariance = [&](Partition partition, std::size_t copies) {
+    std::size_t numbers = 0;
+    const auto blocks = layout.blocks(partition);
+    for (const Block& b : blocks) numbers += kernels::packed_size(block_size(b));
+    fmt::print(", {} covariance block{}, {:.1f} MiB", blocks.size() * copies,
+               blocks.size() * copies == 1 ? "" : "s",
+               static_cast<double>(numbers * copies * sizeof(double)) / (1 << 20));
+  };
+  if (std::holds_alternative<Ekf>(c.options.rule)) covariance(Partition::full, 1);
+  if (const auto* r = std::get_if<Dekf>(&c.options.rule)) covariance(r->partition, 1);
+  if (const auto* r = std::get_if<Iekf>(&c.options.rule)) covariance(r->partition, 1);
+  if (const auto* r = std::get_if<Algorithm1>(&c.options.rule)) covariance(r->partition, 1);
+  if (const auto* r = std::get_if<Algorithm2>(&c.options.rule))
+    covariance(r->expert.partition, r->error_bounds.empty()
+                                        ? halving_error_bounds(layout.n_d).size()
+                                        : r->error_bounds.size());
+  fmt::print("\n");
+  view::Table table({{"key for --set", view::Align::left},
+                     {"value", view::Align::left},
+                     {"meaning", view::Align::left}});
+  for (const Setting& s : settings_of(c.options))
+    table.add_row({c.name + "." + s.key, s.value, s.meaning});
+  fmt::print("{}", table.to_text(view::is_terminal(stdout)));
+}
+
+void inspect(InspectArguments& a) {
+  if (a.stream.data.empty() && a.learners.empty())
+    throw std::invalid_argument("inspect what? Give --data, --learner or both");
+  Dataset data;
+  if (!a.stream.data.empty()) data = load_stream(a.stream);
+  auto contenders = make_contenders(a.learners, a.preset, data, data.rows());
+  for (Contender& c : contenders) {
+    if (a.hidden > 0) c.options.network.hidden = a.hidden;
+    if (data.n_targets() > 0) {
+      c.options.network.inputs = data.n_inputs();
+      c.options.network.outputs = data.n_targets();
+    }
+  }
+  for (const std::string& assignment : a.set) apply_setting(contenders, assignment, data.rows());
+  for (const Contender& c : contenders) c.options.validate();
+  if (data.n_targets() > 0) describe(data);
+  for (const Contender& c : contenders) describe(c);
+}
+
+}  // namespace
+
+void add_inspect(CLI::App& app) {
+  auto a = std::make_shared<InspectArguments>();
+  CLI::App* cmd =
+      app.add_subcommand("inspect", "Show what a stream holds, and every setting of a learner");
+  cmd->add_option("--data", a->stream.data, "FILE or gen:NAME[?k=v&...]");
+  cmd->add_option("--target", a->stream.targets, "Target columns (default: the last)")
+      ->delimiter(',');
+  cmd->add_option("--learner", a->learners, "Learners, as for run")->delimiter(',');
+  cmd->add_option("--preset", a->preset, "As for run");
+  cmd->add_option("--hidden", a->hidden, "LSTM units")->check(CLI::PositiveNumber);
+  cmd->add_option("--set", a->set, "As for run")->allow_extra_args(false)->take_all();
+  cmd->footer(
+      "  kalstream inspect --data my.csv\n"
+      "  kalstream inspect --learner alg2,ekf --preset authors:kin8nm\n");
+  cmd->callback([a] { inspect(*a); });
+}
+
+}  // namespace kalstream::cli

@@ -1,0 +1,67 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <new>
+#include <stdexcept>
+
+#include "commands.h"
+#include "data/dataset.h"
+#include "kalstream/version.h"
+
+namespace {
+
+using namespace kalstream;
+
+constexpr const char* examples = R"(Examples:
+  kalstream demo                                    watch several learners side by side
+  kalstream run --data my.csv --scale               predict the last column of raw data, learning as it goes
+  kalstream run --data my.csv --target price,load --scale --horizon 10
+                                                    two targets, and forecasts ten rows ahead
+  kalstream run --data gen:addition?n=3 --learner ekf --stop-when-sustained
+                                                    a generated stream instead of a file
+  kalstream run --data kin8nm.csv --learner sgd,adam,dekf,ekf,alg2 --preset authors --seeds 10
+                                                    the published comparison on your copy of the data
+  kalstream inspect --data my.csv                   what is in the file, and what would run
+  kalstream inspect --learner alg2                  every setting of a learner, for --set
+  kalstream generate narma10 --rows 1000 --out narma.csv
+
+Exit codes: 0 fine, 1 failure, 2 usage or configuration, 3 bad data.)";
+
+int fail(int code, const char* message) {
+  fmt::print(stderr, "kalstream: {}\n", message);
+  return code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{
+      "kalstream predicts a stream and learns from every sample: online regression with LSTM\n"
+      "networks trained by Kalman-type methods. Each row is predicted before its target is used."};
+  app.name("kalstream");
+  app.footer(examples);
+  app.set_version_flag("--version", fmt::format("kalstream {}", version()));
+  app.require_subcommand(1);
+  app.get_formatter()->column_width(34);
+  cli::add_run(app);
+  cli::add_demo(app);
+  cli::add_generate(app);
+  cli::add_inspect(app);
+
+  try {
+    app.parse(argc, argv);
+    return cli::fine;
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? cli::fine : cli::usage;
+  } catch (const DataError& error) {
+    return fail(cli::bad_data, error.what());
+  } catch (const std::invalid_argument& error) {
+    return fail(cli::usage, error.what());
+  } catch (const std::bad_alloc&) {
+    return fail(cli::failure,
+                "not enough memory; a full covariance needs 4 n^2 bytes for n weights: use fewer "
+                "--hidden units or another learner than ekf");
+  } catch (const std::exception& error) {
+    return fail(cli::failure, error.what());
+  }
+}

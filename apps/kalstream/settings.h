@@ -1,0 +1,45 @@
+// Learners and their options by name: the one place where strings become settings.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "eval/comparison.h"
+#include "kalstream/presets.h"
+
+namespace kalstream::cli {
+
+struct LearnerName {
+  const char* name;
+  const char* meaning;
+};
+
+/// Every learner the command line knows.
+const std::vector<LearnerName>& learner_names();
+
+struct Setting {
+  std::string key;
+  std::string value;
+  std::string meaning;
+};
+
+/// All settings of a learner with their present values.
+std::vector<Setting> settings_of(const LearnerOptions& options);
+
+/// A contender for each name in "alg2,ekf". The preset is "", "paper", "authors" or
+/// "authors:STREAM"; without :STREAM the data's name chooses, kin8nm if it is not a published one.
+/// Throws std::invalid_argument listing what is known.
+std::vector<Contender> make_contenders(const std::vector<std::string>& names,
+                                       const std::string& preset, const Dataset& data,
+                                       std::size_t run_length);
+
+/// "KEY=VALUE" for all contenders that have KEY, or "LEARNER.KEY=VALUE" for one.
+void apply_setting(std::vector<Contender>& contenders, const std::string& assignment,
+                   std::size_t run_length);
+
+/// The published stream whose settings a preset uses for this data; the second is false if it is
+/// only a stand-in.
+std::pair<Experiment, bool> experiment_for(const std::string& preset, const Dataset& data);
+
+}  // namespace kalstream::cli

@@ -1,0 +1,41 @@
+// Delimited text, with or without a header.
+#include <algorithm>
+
+#include "data/records.h"
+
+namespace kalstream::reading {
+namespace {
+
+constexpr char kComment = '#';
+
+bool is_text(std::string_view field) { return parse_cell(unquoted(field)).kind == CellKind::text; }
+
+std::string header_name(std::string_view field, std::size_t index) {
+  std::string name(unquoted(field));
+  if (name.empty()) return column_name(index);
+  if (name.size() < field.size())  // It was quoted.
+    for (std::size_t at = 0; (at = name.find("\"\"", at)) != std::string::npos; ++at)
+      name.erase(at, 1);
+  return name;
+}
+
+}  // namespace
+
+Table read_csv(const TextFile& file, std::string_view delimiters, bool or_blanks,
+               std::size_t limit) {
+  const char otherwise = or_blanks ? ' ' : delimiters.front();
+  const char delimiter = detect_delimiter(file.text, kComment, delimiters, otherwise);
+  Records records(file, file.text, 0, {delimiter, kComment});
+
+  Table table;
+  if (!records.next()) return table;
+  const auto& first = records.fields();
+  const bool header = std::ranges::any_of(first, is_text);
+  for (std::size_t c = 0; c < first.size(); ++c)
+    table.columns.push_back(header ? header_name(first[c], c) : column_name(c));
+  if (!header) append_row(records, table);
+  while (table.rows() < limit && records.next()) append_row(records, table);
+  return table;
+}
+
+}  // namespace kalstream::reading

@@ -1,0 +1,84 @@
+#include "eval/comparison.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+#include "eval/parallel.h"
+#include "eval/statistics.h"
+
+namespace kalstream {
+
+std::unique_ptr<Learner> make_contender(const Contender& contender, const Dataset& data,
+                                        std::uint64_t seed) {
+  LearnerOptions options = contender.options;
+  options.network.inputs = data.n_inputs();
+  options.network.outputs = data.n_targets();
+  options.network.seed = seed;
+  auto learner = make_learner(options);
+  if (!contender.scaled) return learner;
+  return make_scaled(std::move(learner), options.network.output_activation);
+}
+
+std::vector<Outcome> compare(const std::vector<Contender>& contenders, const Dataset& data,
+                             const ComparisonOptions& options, const ComparisonProgress& progress) {
+  std::vector<Outcome> outcomes;
+  for (const Contender& c : contenders) {
+    try {
+      c.options.validate();
+    } catch (const std::invalid_argument& error) {
+      throw std::invalid_argument(c.name + ": " + error.what());
+    }
+    outcomes.push_back({c.name, options.seeds, std::vector<RunResult>(options.seeds.size())});
+  }
+
+  const double scale = target_variance(
+      data, options.evaluation.steps == 0 ? data.rows() : options.evaluation.steps);
+  const std::size_t seeds = options.seeds.size();
+  parallel_for(contenders.size() * seeds, options.jobs, [&](std::size_t task) {
+    const std::size_t c = task / seeds;
+    const std::size_t s = task % seeds;
+    const auto learner = make_contender(contenders[c], data, options.seeds[s]);
+    std::size_t reported = 0;
+    const auto on_step = [&](std::size_t t, double mean_squared_error) {
+      progress(c, s, t - reported, mean_squared_error / scale);
+      reported = t;
+    };
+    RunResult& run = outcomes[c].runs[s];
+    run = progress ? evaluate(*learner, data, options.evaluation, on_step)
+                   : evaluate(*learner, data, options.evaluation);
+    if (progress) progress(c, s, run.steps - reported, run.nse);
+  });
+  return outcomes;
+}
+
+Summary summarise(const Outcome& outcome) {
+  std::vector<double> nse;
+  std::vector<double> knse;
+  std::vector<double> fraction;
+  std::vector<double> us;
+  std::vector<double> sustained;
+  Summary s{.learner = outcome.name, .seeds = outcome.seeds.size()};
+  for (const RunResult& run : outcome.runs) {
+    nse.push_back(run.nse);
+    knse.push_back(run.knse);
+    fraction.push_back(run.update_fraction);
+    us.push_back(run.seconds * 1e6 / static_cast<double>(std::max<std::size_t>(run.steps, 1)));
+    sustained.push_back(run.sustained_at ? static_cast<double>(*run.sustained_at)
+                                         : std::numeric_limits<double>::infinity());
+    s.steps = std::max(s.steps, run.steps);
+    s.rejected_updates += run.rejected_updates;
+  }
+  s.nse_mean = mean(nse);
+  s.nse_median = median(nse);
+  s.nse_p05 = quantile(nse, 0.05);
+  s.nse_p95 = quantile(nse, 0.95);
+  s.knse_mean = mean(knse);
+  s.update_fraction = mean(fraction);
+  s.us_per_step = median(us);
+  s.sustained_median = median(sustained);
+  return s;
+}
+
+}  // namespace kalstream

@@ -1,0 +1,62 @@
+// Several learners, several seeds, one stream.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "eval/progressive.h"
+
+namespace kalstream {
+
+struct Contender {
+  std::string name;
+  LearnerOptions options;  ///< inputs, outputs and seed are filled in by compare
+  bool scaled = false;     ///< behind make_scaled
+};
+
+struct ComparisonOptions {
+  std::vector<std::uint64_t> seeds = {1};
+  EvaluationOptions evaluation;
+  std::size_t jobs = 0;  ///< 0: one per core
+};
+
+/// All runs of one contender, in the order of the seeds.
+struct Outcome {
+  std::string name;
+  std::vector<std::uint64_t> seeds;
+  std::vector<RunResult> runs;
+};
+
+/// What a table shows of an outcome.
+struct Summary {
+  std::string learner;
+  std::size_t seeds = 0;
+  std::size_t steps = 0;  ///< of the longest run
+  double nse_mean = 0, nse_median = 0, nse_p05 = 0, nse_p95 = 0;
+  double knse_mean = 0;  ///< NaN without a horizon
+  double update_fraction = 0;
+  double us_per_step = 0;
+  double sustained_median = 0;  ///< +∞ if half of the runs or more never got there
+  std::size_t rejected_updates = 0;
+};
+
+/// Progress of one run: (contender, seed's place, steps done since the last call, NSE so far or
+/// NaN). Called from several threads.
+using ComparisonProgress =
+    std::function<void(std::size_t, std::size_t, std::size_t, double)>;
+
+/// The learner a contender stands for, on this stream, with this seed.
+std::unique_ptr<Learner> make_contender(const Contender& contender, const Dataset& data,
+                                        std::uint64_t seed);
+
+/// Runs every contender with every seed, in parallel. Throws std::invalid_argument, naming the
+/// contender, before anything runs if its options are wrong.
+std::vector<Outcome> compare(const std::vector<Contender>& contenders, const Dataset& data,
+                             const ComparisonOptions& options,
+                             const ComparisonProgress& progress = {});
+
+Summary summarise(const Outcome& outcome);
+
+}  // namespace kalstream

@@ -1,0 +1,126 @@
+#include "eval/progressive.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+
+#include "core/finite.h"
+#include "eval/statistics.h"
+
+namespace kalstream {
+namespace {
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+double squared_distance(std::span<const double> a, std::span<const double> b) {
+  double sum = 0;
+  for (std::size_t k = 0; k < a.size(); ++k) sum += (a[k] - b[k]) * (a[k] - b[k]);
+  return sum;
+}
+
+bool same_signs(std::span<const double> a, std::span<const double> b) {
+  for (std::size_t k = 0; k < a.size(); ++k)
+    if ((a[k] > 0) != (b[k] > 0)) return false;
+  return true;
+}
+
+// The forecast of d_{t+k} made after row t, with the inputs up to row t + k. False if row t + k, its
+// target or an input on the way is missing.
+bool forecast_error(Learner& learner, const Dataset& data, std::size_t t, std::size_t k,
+                    std::vector<double>& buffer, double& squared_error) {
+  if (t + k >= data.rows() || !all_finite(data.d(t + k))) return false;
+  const std::size_t n_d = data.n_targets();
+  buffer.resize(k * n_d);
+  const auto inputs = std::span(data.inputs).subspan((t + 1) * data.n_inputs(), k * data.n_inputs());
+  if (!learner.forecast(k, inputs, buffer)) return false;
+  squared_error = squared_distance(data.d(t + k), std::span(buffer).last(n_d));
+  return true;
+}
+
+}  // namespace
+
+double target_variance(const Dataset& data, std::size_t steps) {
+  const std::size_t n_d = data.n_targets();
+  double total = 0;
+  std::vector<double> column;
+  for (std::size_t k = 0; k < n_d; ++k) {
+    column.clear();
+    for (std::size_t t = 0; t < std::min(steps, data.rows()); ++t)
+      if (all_finite(data.x(t)) && all_finite(data.d(t))) column.push_back(data.d(t)[k]);
+    total += variance(column);
+  }
+  return total / static_cast<double>(n_d);
+}
+
+RunResult evaluate(Learner& learner, const Dataset& data, const EvaluationOptions& options,
+                   const std::function<void(std::size_t, double)>& on_step) {
+  using Clock = std::chrono::steady_clock;
+  const std::size_t n_d = data.n_targets();
+  const std::size_t last = options.steps == 0 ? data.rows() : std::min(options.steps, data.rows());
+
+  RunResult run;
+  run.squared_error.assign(last, nan);
+  run.prediction.assign(last * n_d, nan);
+  double sum_sq = 0;
+  double forecast_sum_sq = 0;
+  std::size_t forecasts = 0;
+  std::size_t applied = 0;
+  std::size_t updates = 0;
+  std::size_t streak = 0;
+  std::vector<double> forecast_buffer;
+  Clock::duration learning{};
+
+  for (std::size_t t = 0; t < last; ++t) {
+    run.steps = t + 1;
+    const auto x = data.x(t);
+    const auto d = data.d(t);
+    if (!all_finite(x)) {
+      ++run.skipped_rows;
+      continue;
+    }
+    const auto start = Clock::now();
+    const auto d_hat = learner.predict(x);
+    std::copy(d_hat.begin(), d_hat.end(), run.prediction.begin() + t * n_d);
+    const bool has_target = all_finite(d);
+    const StepReport report = has_target ? learner.learn(x, d) : learner.advance(x);
+    learning += Clock::now() - start;
+
+    if (report.status == StepStatus::rejected_input) {  // x too large even for one forward pass
+      ++run.skipped_rows;
+    } else if (has_target) {
+      const auto prediction = std::span(run.prediction).subspan(t * n_d, n_d);
+      run.squared_error[t] = squared_distance(d, prediction);
+      sum_sq += run.squared_error[t];
+      ++run.scored;
+      applied += report.applied;
+      updates += report.experts;
+      run.rejected_updates += report.rejected;
+      streak = same_signs(d, prediction) ? streak + 1 : 0;
+      if (streak == options.sustained_length && !run.sustained_at) run.sustained_at = t + 1;
+    } else {
+      ++run.missing_targets;
+    }
+    if (options.horizon > 0) {
+      double error = 0;
+      if (forecast_error(learner, data, t, options.horizon, forecast_buffer, error)) {
+        forecast_sum_sq += error;
+        ++forecasts;
+      }
+    }
+    if (on_step && t % 16 == 15) on_step(t + 1, sum_sq / static_cast<double>(run.scored));
+    if (run.sustained_at && options.stop_when_sustained) break;
+  }
+  run.squared_error.resize(run.steps);
+  run.prediction.resize(run.steps * n_d);
+
+  const double scale = target_variance(data, run.steps) * static_cast<double>(n_d);
+  run.nse = run.scored == 0 ? nan : sum_sq / static_cast<double>(run.scored) / scale;
+  run.knse = forecasts == 0 ? nan : forecast_sum_sq / static_cast<double>(forecasts) / scale;
+  run.update_fraction =
+      updates == 0 ? 0 : static_cast<double>(applied) / static_cast<double>(updates);
+  run.seconds = std::chrono::duration<double>(learning).count();
+  return run;
+}
+
+}  // namespace kalstream

@@ -1,0 +1,116 @@
+// Charts as self-contained SVG documents: they scale, follow the reader's light or dark colour
+// scheme, need no script and no font, and use colours that colour-blind readers can tell apart.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace kalstream::view {
+
+enum class Scale { linear, log };
+
+/// What all charts have in common.
+struct ChartStyle {
+  std::string title;
+  std::string subtitle;
+  std::string description;  ///< for those who cannot see the chart
+  double width = 0;         ///< in units of text 12 high; 0: chosen to fit
+  std::size_t columns = 0;  ///< of panels; 0: chosen to fit
+  double plot_height = 0;   ///< of one panel; 0: chosen to fit
+};
+
+// Lines.
+
+/// A line through (x, y). Values that are not finite, and values ≤ 0 on a log scale, leave a gap.
+struct Series {
+  std::string name;
+  std::vector<double> x;  ///< empty: 1, 2, 3, …
+  std::vector<double> y;
+  std::vector<double> low = {};  ///< of a band around the line; empty: no band
+  std::vector<double> high = {};
+  bool dashed = false;
+};
+
+struct Panel {
+  std::string title;
+  std::string subtitle;
+  std::string x_label;
+  std::string y_label;
+  Scale x_scale = Scale::linear;
+  Scale y_scale = Scale::linear;
+  std::vector<Series> series;
+  std::optional<double> y_low = {};  ///< limits of the axis; unset: those of the data
+  std::optional<double> y_high = {};
+};
+
+/// A grid of panels under one legend. A name has the same colour in all panels.
+std::string line_chart(const std::vector<Panel>& panels, const ChartStyle& style = {});
+
+// Bars.
+
+struct Bar {
+  std::string name;  ///< in the legend; the same name has the same colour
+  double value = 0;
+  std::optional<double> low = {};  ///< of a whisker
+  std::optional<double> high = {};
+};
+
+struct BarGroup {
+  std::string label;
+  std::vector<Bar> bars;
+};
+
+struct BarPanel {
+  std::string x_label;
+  Scale x_scale = Scale::linear;
+  std::vector<BarGroup> groups;
+  int digits = 3;  ///< significant ones, of the values written at the bars
+};
+
+/// Horizontal bars from zero, or, on a log scale, from the left edge, each with its value.
+std::string bar_chart(const BarPanel& panel, const ChartStyle& style = {});
+
+// Heat maps.
+
+struct HeatMap {
+  std::string x_label;
+  std::string y_label;
+  std::string value_label;
+  std::vector<std::string> x_ticks;  ///< one per column
+  std::vector<std::string> y_ticks;  ///< one per row, from the top
+  std::vector<double> values;        ///< row after row; NaN: failed or not tried
+  Scale value_scale = Scale::linear;
+  bool smaller_is_better = true;
+  int digits = 3;
+};
+
+/// Bright is better, and the best cell has a frame.
+std::string heat_map(const HeatMap& map, const ChartStyle& style = {});
+
+// The parts that can be wrong without looking wrong.
+
+struct Tick {
+  double value = 0;
+  std::string label;
+};
+
+/// At most about `wanted` round numbers in [low, high], low < high; on a log scale 0 < low.
+std::vector<Tick> make_ticks(double low, double high, Scale scale, int wanted);
+
+struct Point {
+  double x = 0;
+  double y = 0;
+  bool operator==(const Point&) const = default;
+};
+
+/// A long line as it looks on columns `width` wide: of each column the first, lowest, highest and
+/// last point stay, so that no peak is lost and no mean is invented. Lines that are short or run
+/// backwards come back as they are.
+std::vector<Point> thin_out(const std::vector<Point>& line, double width = 1);
+
+/// `text` for the inside of an XML element or attribute; bytes XML does not allow are replaced.
+std::string escape_xml(const std::string& text);
+
+}  // namespace kalstream::view

@@ -1,0 +1,75 @@
+// Text people read: numbers, and tables for terminals and Markdown.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace kalstream::view {
+
+// Numbers.
+
+/// So many significant digits or more, zeros at the end kept: "0.01230", "1.230e-5", "123456";
+/// NaN is "n/a".
+std::string format_number(double value, int digits = 4);
+
+/// "250 µs", "1.2 s", "1 m 12 s", "2 h 5 m", "3 d 4 h".
+std::string format_seconds(double seconds);
+
+/// Three significant digits from a thousand on: "999", "12.3 k", "4.56 M".
+std::string format_count(double count);
+
+// UTF-8.
+
+/// Bytes of the code point `text` begins with; 0 where it is empty or not valid UTF-8.
+std::size_t code_point_length(std::string_view text);
+
+/// Columns on a terminal: one per code point, none for a combining accent as in "d̂".
+std::size_t display_width(std::string_view text);
+
+/// `text`, or as much of its beginning as fits into `width` columns together with "…".
+std::string shorten(std::string_view text, std::size_t width);
+
+// Tables.
+
+enum class Align { left, right, centre };
+
+struct Column {
+  std::string header;
+  Align align = Align::right;
+};
+
+struct Cell {
+  Cell(std::string cell_text, bool is_best = false)  // NOLINT: a text is a cell.
+      : text(std::move(cell_text)), best(is_best) {}
+  Cell(const char* cell_text) : text(cell_text) {}  // NOLINT: so is a literal.
+
+  std::string text;
+  bool best = false;  ///< shown bold
+};
+
+inline Cell best(std::string text) { return {std::move(text), true}; }
+
+class Table {
+ public:
+  explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
+
+  /// Missing cells at the end stay empty; throws std::invalid_argument if there are too many.
+  void add_row(std::vector<Cell> cells);
+
+  /// A thin line between the rows before and after; Markdown has none.
+  void add_rule();
+
+  /// For a terminal. Without colours there are no escape sequences, and the best are not marked.
+  std::string to_text(bool colours = false) const;
+  std::string to_markdown() const;
+
+ private:
+  std::vector<std::size_t> widths() const;
+
+  std::vector<Column> columns_;
+  std::vector<std::vector<Cell>> rows_;  // an empty row is a rule
+};
+
+}  // namespace kalstream::view

@@ -1,0 +1,89 @@
+// What the tests share: streams, bit-for-bit comparison, small networks.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/rng.h"
+#include "kalstream/options.h"
+
+namespace kalstream::test {
+
+using Vector = std::vector<double>;
+
+inline Vector normals(Rng& rng, std::size_t n, double scale = 1) {
+  Vector v(n);
+  for (double& a : v) a = scale * rng.normal();
+  return v;
+}
+
+/// Equal as bit patterns: NaN equals the same NaN, 0 does not equal −0.
+inline testing::AssertionResult same_bits(std::span<const double> a, std::span<const double> b) {
+  if (a.size() != b.size())
+    return testing::AssertionFailure() << a.size() << " numbers, not " << b.size();
+  for (std::size_t k = 0; k < a.size(); ++k)
+    if (std::bit_cast<std::uint64_t>(a[k]) != std::bit_cast<std::uint64_t>(b[k]))
+      return testing::AssertionFailure()
+             << "entry " << k << ": " << a[k] << " and " << b[k] << " differ by " << a[k] - b[k];
+  return testing::AssertionSuccess();
+}
+
+/// |a_k − b_k| ≤ tolerance·max(1, largest |b|) for every k.
+inline testing::AssertionResult near(std::span<const double> a, std::span<const double> b,
+                                     double tolerance) {
+  if (a.size() != b.size())
+    return testing::AssertionFailure() << a.size() << " numbers, not " << b.size();
+  double scale = 1;
+  for (const double v : b) scale = std::max(scale, std::abs(v));
+  for (std::size_t k = 0; k < a.size(); ++k)
+    if (!(std::abs(a[k] - b[k]) <= tolerance * scale))
+      return testing::AssertionFailure() << "entry " << k << ": " << a[k] << " and " << b[k]
+                                         << " differ by " << a[k] - b[k] << " at scale " << scale;
+  return testing::AssertionSuccess();
+}
+
+inline NetworkOptions small_network(std::size_t inputs, std::size_t hidden, std::size_t outputs) {
+  NetworkOptions network;
+  network.inputs = inputs;
+  network.hidden = hidden;
+  network.outputs = outputs;
+  network.window = 4;
+  network.weight_deviation = 0.4;
+  return network;
+}
+
+struct Stream {
+  std::vector<Vector> x;
+  std::vector<Vector> d;
+  std::size_t size() const { return x.size(); }
+};
+
+/// Inputs N(0, 1); targets in (−0.9, 0.9) that depend on the last two inputs, with noise.
+inline Stream random_stream(std::uint64_t seed, std::size_t inputs, std::size_t outputs,
+                            std::size_t length) {
+  Rng rng(seed);
+  const Vector now = normals(rng, outputs * inputs, 0.7);
+  const Vector before = normals(rng, outputs * inputs, 0.7);
+  Stream stream;
+  for (std::size_t t = 0; t < length; ++t) {
+    stream.x.push_back(normals(rng, inputs));
+    Vector d(outputs);
+    for (std::size_t k = 0; k < outputs; ++k) {
+      double a = 0.1 * rng.normal();
+      for (std::size_t n = 0; n < inputs; ++n) {
+        a += now[k * inputs + n] * stream.x[t][n];
+        if (t > 0) a += before[k * inputs + n] * stream.x[t - 1][n];
+      }
+      d[k] = 0.9 * std::tanh(a);
+    }
+    stream.d.push_back(std::move(d));
+  }
+  return stream;
+}
+
+}  // namespace kalstream::test
