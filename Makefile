@@ -3,7 +3,7 @@
 .PHONY: build demo test test-release test-asan-ubsan test-tsan bench format lint clean packages
 
 BUILD_PACKAGES := g++ cmake ninja-build pkg-config libcli11-dev libfmt-dev nlohmann-json3-dev libmatio-dev
-TEST_PACKAGES := libgtest-dev libeigen3-dev
+TEST_PACKAGES := libgtest-dev libgmock-dev libeigen3-dev
 JOBS := $(shell nproc)
 
 packages:

@@ -27,3 +27,8 @@ function(kalstream_module name)
     target_link_libraries(kalstream_${name} PUBLIC kalstream_${dependency})
   endforeach()
 endfunction()
+
+# kalstream_cold(target): code that runs once or only in tests is compiled for a short build.
+function(kalstream_cold target)
+  target_compile_options(${target} PRIVATE -O1)
+endfunction()

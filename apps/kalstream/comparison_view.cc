@@ -39,9 +39,8 @@ std::vector<Outcome> compare_with_progress(const std::string& label,
                                            bool show) {
   if (!show) return compare(contenders, data, options);
 
-  const std::size_t rows = options.evaluation.steps == 0
-                               ? data.rows()
-                               : std::min(options.evaluation.steps, data.rows());
+  const std::size_t rows =
+      options.evaluation.steps == 0 ? data.rows() : std::min(options.evaluation.steps, data.rows());
   view::Progress progress(label, rows * contenders.size() * options.seeds.size(), true);
   std::vector<double> latest(contenders.size(), NAN);
   std::mutex mutex;
@@ -66,8 +65,8 @@ std::string comparison_table(const std::vector<Outcome>& outcomes, const TableCo
   for (const Outcome& outcome : outcomes) rows.push_back(summarise(outcome));
   const bool forecasts = std::any_of(rows.begin(), rows.end(),
                                      [](const Summary& s) { return !std::isnan(s.knse_mean); });
-  const bool several = std::any_of(rows.begin(), rows.end(),
-                                   [](const Summary& s) { return s.seeds > 1; });
+  const bool several =
+      std::any_of(rows.begin(), rows.end(), [](const Summary& s) { return s.seeds > 1; });
 
   std::vector<view::Column> header{{"learner", Align::left}, {several ? "NSE mean" : "NSE"}};
   if (several) header.push_back({"5–95 %"});
@@ -84,8 +83,8 @@ std::string comparison_table(const std::vector<Outcome>& outcomes, const TableCo
     if (several) cells.emplace_back(fmt::format("{} – {}", number(s.nse_p05), number(s.nse_p95)));
     if (forecasts) cells.push_back(marked(s.knse_mean, best_knse, number(s.knse_mean)));
     if (columns.sustained)
-      cells.emplace_back(std::isfinite(s.sustained_median) ? fmt::format("{:.0f}", s.sustained_median)
-                                                           : "never");
+      cells.emplace_back(
+          std::isfinite(s.sustained_median) ? fmt::format("{:.0f}", s.sustained_median) : "never");
     cells.emplace_back(fmt::format("{:.1f} %", 100 * s.update_fraction));
     cells.push_back(marked(s.us_per_step, best_time, view::format_number(s.us_per_step, 3)));
     table.add_row(std::move(cells));
@@ -100,15 +99,15 @@ std::string learning_curves(const Dataset& data, const std::vector<Outcome>& out
   const std::size_t window = std::clamp<std::size_t>(steps / 15, 1, 1000);
   const double scale = target_variance(data, steps) * static_cast<double>(data.n_targets());
 
-  view::Panel panel{.x_label = "samples seen",
-                    .y_label = "NSE",
-                    .y_scale = view::Scale::log};
+  view::Panel panel{.x_label = "samples seen", .y_label = "NSE", .y_scale = view::Scale::log};
   for (const Outcome& o : outcomes) {
     // Each run is smoothed first: quantiles of single squared errors would say little.
     std::vector<std::vector<double>> smooth;
     for (const RunResult& run : o.runs) {
       smooth.push_back(moving_average(run.squared_error, window));
       for (double& v : smooth.back()) v /= scale;
+      // The mean of a handful of samples is no curve yet.
+      std::fill_n(smooth.back().begin(), std::min(window / 4, smooth.back().size()), NAN);
     }
     const std::vector<std::span<const double>> runs(smooth.begin(), smooth.end());
     view::Series series{.name = o.name, .x = {}, .y = quantile_over_runs(runs, 0.5)};
@@ -119,9 +118,9 @@ std::string learning_curves(const Dataset& data, const std::vector<Outcome>& out
     panel.series.push_back(std::move(series));
   }
   const std::size_t seeds = outcomes.front().seeds.size();
-  const std::string over =
-      seeds == 1 ? ""
-                 : fmt::format("median of {} seeds{}, ", seeds, seeds < 3 ? "" : " and 5–95 % band");
+  const std::string over = seeds == 1 ? ""
+                                      : fmt::format("median of {} seeds{}, ", seeds,
+                                                    seeds < 3 ? "" : " and 5–95 % band");
   return view::line_chart(
       {panel},
       {.title = fmt::format("Online learning on {}", data.name),
@@ -141,21 +140,22 @@ std::string remarks(const Dataset& data, const std::vector<Outcome>& outcomes) {
     return std::string();
   };
   if (first.skipped_rows > 0)
-    text += fmt::format("{} rows with a missing or unusable input were skipped, not learnt from "
-                        "(the first: {})\n",
-                        first.skipped_rows,
-                        first_row([&](std::size_t t) { return !all_finite(data.x(t)); }));
+    text += fmt::format(
+        "{} rows with a missing or unusable input were skipped, not learnt from "
+        "(the first: {})\n",
+        first.skipped_rows, first_row([&](std::size_t t) { return !all_finite(data.x(t)); }));
   if (first.missing_targets > 0)
-    text += fmt::format("{} rows without a target were passed through, neither scored nor learnt "
-                        "from (the first: {})\n",
-                        first.missing_targets, first_row([&](std::size_t t) {
-                          return all_finite(data.x(t)) && !all_finite(data.d(t));
-                        }));
+    text += fmt::format(
+        "{} rows without a target were passed through, neither scored nor learnt "
+        "from (the first: {})\n",
+        first.missing_targets,
+        first_row([&](std::size_t t) { return all_finite(data.x(t)) && !all_finite(data.d(t)); }));
   for (const Outcome& outcome : outcomes)
     if (const std::size_t n = summarise(outcome).rejected_updates; n > 0)
-      text += fmt::format("{}: {} updates were rejected because they would have made a weight or "
-                          "covariance unusable\n",
-                          outcome.name, n);
+      text += fmt::format(
+          "{}: {} updates were rejected because they would have made a weight or "
+          "covariance unusable\n",
+          outcome.name, n);
   return text;
 }
 

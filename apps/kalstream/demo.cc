@@ -18,21 +18,21 @@ namespace {
 
 struct DemoArguments {
   std::string data = "gen:narma10";
+  std::size_t steps = default_generated_steps;
   std::string out = "kalstream-demo.svg";
 };
 
 void demo(const DemoArguments& a) {
   const auto start = std::chrono::steady_clock::now();
-  const Dataset data = load_stream({.data = a.data, .steps = default_generated_steps});
+  const Dataset data = load_stream({.data = a.data, .steps = a.steps});
   const auto contenders =
       make_contenders({"sgd", "adam", "dekf", "alg2", "ekf"}, "", data, data.rows());
   fmt::print(
       "{} rows of {} arrive one by one. Each network predicts a row before it sees the target,\n"
       "then learns from it: no training set, no second pass. Three random starts each.\n\n",
       data.rows(), data.source);
-  const auto outcomes =
-      compare_with_progress("learning", contenders, data, {.seeds = {1, 2, 3}},
-                            view::is_terminal(stderr));
+  const auto outcomes = compare_with_progress("learning", contenders, data, {.seeds = {1, 2, 3}},
+                                              view::is_terminal(stderr));
   fmt::print("{}", comparison_table(outcomes, {}));
   write_file(a.out, learning_curves(data, outcomes));
   const double seconds =
@@ -50,6 +50,9 @@ void add_demo(CLI::App& app) {
   auto a = std::make_shared<DemoArguments>();
   CLI::App* cmd = app.add_subcommand("demo", "Watch several learners on a generated stream");
   cmd->add_option("--data", a->data, "Another stream: FILE or gen:NAME[?k=v&...]")
+      ->capture_default_str();
+  cmd->add_option("--steps", a->steps, "Rows of it")
+      ->check(CLI::PositiveNumber)
       ->capture_default_str();
   cmd->add_option("--out", a->out, "Where to draw the learning curves (SVG)")
       ->capture_default_str();

@@ -102,12 +102,11 @@ void run(RunArguments& a) {
         data.source, steps));
 
   const bool to_stdout = a.json == "-";
-  const ComparisonOptions options{
-      .seeds = seeds,
-      .evaluation = {.steps = steps,
-                     .horizon = a.stream.horizon,
-                     .stop_when_sustained = a.stop_when_sustained},
-      .jobs = a.jobs};
+  const ComparisonOptions options{.seeds = seeds,
+                                  .evaluation = {.steps = steps,
+                                                 .horizon = a.stream.horizon,
+                                                 .stop_when_sustained = a.stop_when_sustained},
+                                  .jobs = a.jobs};
   const auto outcomes = compare_with_progress(data.name, contenders, data, options,
                                               !a.quiet && view::is_terminal(stderr));
 

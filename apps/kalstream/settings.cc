@@ -89,7 +89,7 @@ template <>
 constexpr std::array<std::string_view, 2> names_of<Derivative>{"tbptt", "rtrl"};
 
 template <class Enum>
-  requires std::is_enum_v<Enum>
+requires std::is_enum_v<Enum>
 void parse(std::string_view text, Enum& out) {
   const auto& names = names_of<Enum>;
   const auto match = std::find(names.begin(), names.end(), text);
@@ -115,8 +115,7 @@ std::string show(const Schedule& s) {
   }
 }
 template <class Enum>
-  requires std::is_enum_v<Enum>
-std::string show(Enum v) {
+requires std::is_enum_v<Enum> std::string show(Enum v) {
   return std::string(names_of<Enum>[static_cast<std::size_t>(v)]);
 }
 
@@ -255,7 +254,8 @@ std::vector<Setting> settings_of(const LearnerOptions& options) {
 
 std::pair<Experiment, bool> experiment_for(const std::string& preset, const Dataset& data) {
   const auto colon = preset.find(':');
-  const std::string name = colon == std::string::npos ? published_name(data) : preset.substr(colon + 1);
+  const std::string name =
+      colon == std::string::npos ? published_name(data) : preset.substr(colon + 1);
   if (const auto experiment = experiment_named(name)) return {*experiment, true};
   if (colon != std::string::npos)
     throw std::invalid_argument(fmt::format(
@@ -291,8 +291,8 @@ void apply_setting(std::vector<Contender>& contenders, const std::string& assign
                    std::size_t run_length) {
   const auto equals = assignment.find('=');
   if (equals == std::string::npos)
-    throw std::invalid_argument(
-        fmt::format("--set {}: write key=value, e.g. --set alg2.initial_covariance=10", assignment));
+    throw std::invalid_argument(fmt::format(
+        "--set {}: write key=value, e.g. --set alg2.initial_covariance=10", assignment));
   const std::string path = assignment.substr(0, equals);
   const std::string value = assignment.substr(equals + 1);
   const auto dot = path.find('.');

@@ -94,9 +94,9 @@ void Algorithm2::validate() const {
           "finite and positive, each");
   require(std::all_of(prior_weights.begin(), prior_weights.end(), positive), "prior_weights",
           "finite and positive, each");
-  require(prior_weights.empty() || error_bounds.empty() ||
-              prior_weights.size() == error_bounds.size(),
-          "prior_weights", "as many as error_bounds");
+  require(
+      prior_weights.empty() || error_bounds.empty() || prior_weights.size() == error_bounds.size(),
+      "prior_weights", "as many as error_bounds");
   require(!mixing_rate || positive(*mixing_rate), "mixing_rate", "finite and positive");
 }
 

@@ -44,8 +44,7 @@ struct Summary {
 
 /// Progress of one run: (contender, seed's place, steps done since the last call, NSE so far or
 /// NaN). Called from several threads.
-using ComparisonProgress =
-    std::function<void(std::size_t, std::size_t, std::size_t, double)>;
+using ComparisonProgress = std::function<void(std::size_t, std::size_t, std::size_t, double)>;
 
 /// The learner a contender stands for, on this stream, with this seed.
 std::unique_ptr<Learner> make_contender(const Contender& contender, const Dataset& data,

@@ -25,14 +25,15 @@ bool same_signs(std::span<const double> a, std::span<const double> b) {
   return true;
 }
 
-// The forecast of d_{t+k} made after row t, with the inputs up to row t + k. False if row t + k, its
-// target or an input on the way is missing.
+// The forecast of d_{t+k} made after row t, with the inputs up to row t + k. False if row t + k,
+// its target or an input on the way is missing.
 bool forecast_error(Learner& learner, const Dataset& data, std::size_t t, std::size_t k,
                     std::vector<double>& buffer, double& squared_error) {
   if (t + k >= data.rows() || !all_finite(data.d(t + k))) return false;
   const std::size_t n_d = data.n_targets();
   buffer.resize(k * n_d);
-  const auto inputs = std::span(data.inputs).subspan((t + 1) * data.n_inputs(), k * data.n_inputs());
+  const auto inputs =
+      std::span(data.inputs).subspan((t + 1) * data.n_inputs(), k * data.n_inputs());
   if (!learner.forecast(k, inputs, buffer)) return false;
   squared_error = squared_distance(data.d(t + k), std::span(buffer).last(n_d));
   return true;

@@ -392,6 +392,32 @@ TEST_P(Networks, ResetStartsANewStream) {
 
 INSTANTIATE_TEST_SUITE_P(All, Networks, testing::ValuesIn(networks()), name);
 
+// y = 0 is a fixed point of these weights, and an unstable one: ∂c/∂W grows by 40/4 + 1/2 a step
+// until it overflows, while c and y stay 0. Ordinary weights must bring H back.
+TEST(Rtrl, SensitivitiesRecoverFromOverflow) {
+  NetworkOptions options = test::small_network(1, 1, 1);
+  options.input_bias = options.output_bias = false;
+  const ParameterLayout layout(options);
+  Rtrl rtrl(options);
+  Vector H(layout.size());
+  Vector theta(layout.size());
+  theta[layout.gate_row(ParameterLayout::z, 0) + 1] = 40;
+  theta[layout.output_row(0)] = 1;
+  for (int t = 0; t < 400; ++t) {
+    ASSERT_EQ(rtrl.forward(theta.data(), Vector{1})[0], 0);
+    rtrl.commit(theta.data());
+  }
+  Rng rng(3);
+  theta = normals(rng, layout.size(), 0.3);
+  rtrl.weights_changed();
+  for (int t = 0; t < 100; ++t) {
+    rtrl.forward(theta.data(), Vector{rng.normal()});
+    rtrl.jacobian(theta.data(), H);
+    rtrl.commit(theta.data());
+  }
+  for (const double h : H) EXPECT_TRUE(std::isfinite(h));
+}
+
 TEST(InitialWeights, GateBiasesAreSetAndNothingElse) {
   NetworkOptions plain = test::small_network(3, 4, 2);
   NetworkOptions biased = plain;

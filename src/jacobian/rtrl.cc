@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/finite.h"
 #include "kernels/kernels.h"
 
 namespace kalstream {
@@ -83,6 +84,10 @@ void Rtrl::commit(const double* theta) {
   if (!sensitivities_ready_) propagate_sensitivities(theta);
   std::swap(C_, C_new_);
   std::swap(Y_, Y_new_);
+  if (!all_finite(C_) || !all_finite(Y_)) {  // exploded: forget the past rather than stay stuck
+    std::fill(C_.begin(), C_.end(), 0.0);
+    std::fill(Y_.begin(), Y_.end(), 0.0);
+  }
   state_ = newest_.after;
   sensitivities_ready_ = false;
 }

@@ -29,10 +29,10 @@ class Rtrl final : public Differentiator {
 
   ParameterLayout layout_;
   OutputActivation activation_;
-  LstmState state_;  // after the last committed sample
-  LstmStep newest_;  // the last forward
+  LstmState state_;                   // after the last committed sample
+  LstmStep newest_;                   // the last forward
   bool sensitivities_ready_ = false;  // C_new_, Y_new_ belong to newest_
-  std::vector<double> C_, Y_;          // n_s × gate weights, after the last committed sample
+  std::vector<double> C_, Y_;         // n_s × gate weights, after the last committed sample
   std::vector<double> C_new_, Y_new_;
   std::vector<double> da_;  // the four rows ∂a_z, ∂a_i, ∂a_f, ∂a_o of one unit
   std::vector<double> d_hat_;

@@ -61,8 +61,7 @@ void Tbptt::commit(const double* /*theta*/) {
   --past_;
 }
 
-void Tbptt::forecast(const double* theta, std::span<const double> inputs,
-                     std::span<double> d_hat) {
+void Tbptt::forecast(const double* theta, std::span<const double> inputs, std::span<double> d_hat) {
   refresh(theta);
   ahead_ = state_before(past_);
   unroll(layout_, activation_, theta, inputs, ahead_, ahead_step_, d_hat);

@@ -27,7 +27,8 @@ std::unique_ptr<Learner> make(const NetworkOptions& network, const Algorithm2& o
     expert.error_bound = bound;
     experts.push_back(make(network, expert));
   }
-  const double rate = options.mixing_rate.value_or(1 / (8.0 * static_cast<double>(network.outputs)));
+  const double rate =
+      options.mixing_rate.value_or(1 / (8.0 * static_cast<double>(network.outputs)));
   return std::make_unique<Mixture>(std::move(experts),
                                    MixtureOptions{std::move(prior), rate, options.feedback});
 }

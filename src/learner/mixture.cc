@@ -67,25 +67,41 @@ std::span<const double> Mixture::predict(std::span<const double> x) {
 }
 
 StepReport Mixture::learn(std::span<const double> x, std::span<const double> d) {
-  StepReport total{.status = StepStatus::rejected_input, .experts = size(), .weights = w_};
-  if (d.size() != d_hat_.size() || !all_finite(d) || !gather_predictions(x)) {
-    total.rejected = size();
-    return total;
-  }
+  if (d.size() != d_hat_.size() || !all_finite(d) || !gather_predictions(x)) return refuse();
   const std::size_t n_d = d_hat_.size();
-  for (std::size_t j = 0; j < size(); ++j) {
+  const StepReport total = each([&](std::size_t j) {
     std::copy(d.begin(), d.end(), expert_target_.begin());
     if (options_.feedback == Feedback::mixture)  // the target that makes e_j the mixture's error
       for (std::size_t k = 0; k < n_d; ++k)
         expert_target_[k] = expert_d_hat_[j * n_d + k] + (d[k] - d_hat_[k]);
-    const StepReport one = experts_[j]->learn(x, expert_target_);
-    total.status = std::min(total.status, one.status);
+    return experts_[j]->learn(x, expert_target_);
+  });
+  reweight(d);
+  return total;
+}
+
+StepReport Mixture::advance(std::span<const double> x) {
+  if (!gather_predictions(x)) return refuse();
+  return each([&](std::size_t j) { return experts_[j]->advance(x); });
+}
+
+// What the experts report of one step, added up.
+template <class Step>
+StepReport Mixture::each(Step step) {
+  StepReport total{.status = StepStatus::rejected_covariance, .experts = size(), .weights = w_};
+  for (std::size_t j = 0; j < size(); ++j) {
+    const StepReport one = step(j);
+    total.status = std::min(total.status, one.status);  // in the order of what was achieved
     total.applied += one.applied;
     total.rejected += one.rejected;
     total.covariance_trace += one.covariance_trace;
   }
-  reweight(d);
   return total;
+}
+
+// If one expert cannot use the sample, none may: they are handed one that all refuse.
+StepReport Mixture::refuse() {
+  return each([&](std::size_t j) { return experts_[j]->learn({}, {}); });
 }
 
 // log w_j ← log w_j − η‖d − d̂_j‖².
@@ -97,28 +113,13 @@ void Mixture::reweight(std::span<const double> d) {
       const double e = d[k] - expert_d_hat_[j * n_d + k];
       loss += e * e;
     }
-    log_w_[j] -= options_.mixing_rate * std::min(loss, std::numeric_limits<double>::max());
+    log_w_[j] -= std::min(options_.mixing_rate * loss, std::numeric_limits<double>::max());
   }
   normalise();
 }
 
-StepReport Mixture::advance(std::span<const double> x) {
-  StepReport total{.status = StepStatus::rejected_input, .experts = size(), .weights = w_};
-  if (!gather_predictions(x)) {
-    total.rejected = size();
-    return total;
-  }
-  for (const auto& expert : experts_) {
-    const StepReport one = expert->advance(x);
-    total.status = std::min(total.status, one.status);
-    total.covariance_trace += one.covariance_trace;
-  }
-  return total;
-}
-
 bool Mixture::forecast(std::size_t horizon, std::span<const double> future_inputs,
                        std::span<double> d_hat) {
-
   if (d_hat.size() != horizon * outputs() || future_inputs.size() != horizon * inputs() ||
       !all_finite(future_inputs))
     return false;

@@ -35,6 +35,9 @@ class Mixture final : public Learner {
 
  private:
   bool gather_predictions(std::span<const double> x);
+  template <class Step>
+  StepReport each(Step step);
+  StepReport refuse();
   void reweight(std::span<const double> d);
   void set_log_weights_to_prior();
   void normalise();
@@ -42,11 +45,11 @@ class Mixture final : public Learner {
   std::vector<std::unique_ptr<Learner>> experts_;
   MixtureOptions options_;
   std::vector<double> log_w_;
-  std::vector<double> w_;               // normalised
-  std::vector<double> expert_d_hat_;    // N × n_d
+  std::vector<double> w_;             // normalised
+  std::vector<double> expert_d_hat_;  // N × n_d
   std::vector<double> d_hat_;
-  std::vector<double> expert_target_;   // what one expert is told
-  std::vector<double> forecast_;        // one expert's; grows to the longest horizon asked for
+  std::vector<double> expert_target_;  // what one expert is told
+  std::vector<double> forecast_;       // one expert's; grows to the longest horizon asked for
 };
 
 }  // namespace kalstream

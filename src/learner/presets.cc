@@ -113,8 +113,8 @@ LearnerOptions preset(Preset preset, Experiment experiment, const Rule& rule, do
 
   // The published comparison is uneven here: Algorithm 2's gates start open, its rivals' closed.
   options.network.hidden = s.hidden;
-  const bool opens_gates = std::holds_alternative<Algorithm1>(rule) ||
-                           std::holds_alternative<Algorithm2>(rule);
+  const bool opens_gates =
+      std::holds_alternative<Algorithm1>(rule) || std::holds_alternative<Algorithm2>(rule);
   options.network.gate_bias =
       opens_gates ? GateBias{.input = s.alg2_bias, .forget = s.alg2_bias, .output = {}}
                   : GateBias{.input = -.5, .forget = .5, .output = -.5};

@@ -9,18 +9,27 @@
 namespace kalstream {
 namespace {
 
-/// Mean and spread of a stream of vectors, by Welford's recursion.
+/// Mean and spread of a stream of vectors, by Welford's recursion. A value far outside what came
+/// before counts as the edge of it: one wild sample must not set the scale for all that follow,
+/// while a real change of level widens the spread within a few dozen samples.
 class RunningMoments {
  public:
   explicit RunningMoments(std::size_t n) : mean_(n, 0.0), sum_sq_(n, 0.0) {}
 
   void add(std::span<const double> v) {
-    ++count_;
+    const double n = static_cast<double>(++count_);
     for (std::size_t k = 0; k < v.size(); ++k) {
-      const double before = v[k] - mean_[k];
-      mean_[k] += before / static_cast<double>(count_);
-      sum_sq_[k] += before * (v[k] - mean_[k]);
+      const double before = within(k, v[k]) - mean_[k];
+      mean_[k] += before / n;
+      sum_sq_[k] += before * before * (1 - 1 / n);
     }
+  }
+
+  std::uint64_t count() const { return count_; }
+
+  /// (v − mean)/deviation, v held within the reach.
+  double standardised(std::size_t k, double v) const {
+    return (within(k, v) - mean_[k]) / deviation(k);
   }
 
   double mean(std::size_t k) const { return mean_[k]; }
@@ -38,15 +47,22 @@ class RunningMoments {
   }
 
  private:
+  // v, held within ten deviations of the mean once there are any.
+  double within(std::size_t k, double v) const {
+    if (count_ < 3 || !(sum_sq_[k] > 0)) return std::clamp(v, -1e100, 1e100);
+    const double reach = 10 * deviation(k);
+    return std::clamp(v, mean_[k] - reach, mean_[k] + reach);
+  }
+
   std::uint64_t count_ = 0;
   std::vector<double> mean_;
   std::vector<double> sum_sq_;
 };
 
-// Inputs: x' = (x − mean)/deviation, with x itself in the moments (it is known when d̂ is made),
-// so |x'| ≤ √t whatever comes. Targets, from moments before d: d' = (d − mean)/(spread·deviation),
-// held within ±1 for a tanh output. A wild x or d therefore moves nothing by more than a bounded
-// amount; the prediction is mapped back with the moments it was made with.
+// Inputs: x' = (x − mean)/deviation, with x itself in the moments (it is known when d̂ is made).
+// Targets, from moments before d: d' = (d − mean)/(unit·deviation), held within ±1 for a tanh
+// output; 0 while fewer than two are known and there is no unit. The prediction is mapped back with
+// the moments it was made with.
 class Scaled final : public Learner {
  public:
   Scaled(std::unique_ptr<Learner> inner, OutputActivation activation)
@@ -82,7 +98,7 @@ class Scaled final : public Learner {
   StepReport learn(std::span<const double> x, std::span<const double> d) override {
     if (d.size() != d_.size() || !all_finite(d)) return inner_->learn(standardise(x), d);
     for (std::size_t k = 0; k < d.size(); ++k) {
-      d_[k] = (d[k] - d_moments_.mean(k)) / target_unit(k);
+      d_[k] = d_moments_.count() < 2 ? 0 : d_moments_.standardised(k, d[k]) / unit();
       if (bounded_) d_[k] = std::clamp(d_[k], -1.0, 1.0);
     }
     const StepReport report = inner_->learn(standardise(x), d_);
@@ -104,8 +120,8 @@ class Scaled final : public Learner {
     if (future_inputs.size() != horizon * inputs()) return false;
     future_.resize(future_inputs.size());
     for (std::size_t n = 0; n < future_inputs.size(); ++n) {
-      const std::size_t k = n % inputs();
-      future_[n] = (future_inputs[n] - x_moments_.mean(k)) / x_moments_.deviation(k);
+      if (!std::isfinite(future_inputs[n])) return false;
+      future_[n] = x_moments_.standardised(n % inputs(), future_inputs[n]);
     }
     if (!inner_->forecast(horizon, future_, d_hat)) return false;
     for (std::size_t n = 0; n < d_hat.size(); ++n) d_hat[n] = to_target(n % outputs(), d_hat[n]);
@@ -126,17 +142,14 @@ class Scaled final : public Learner {
     if (x.size() != x_.size() || !all_finite(x)) return x;  // the inner learner will refuse it
     x_moments_new_ = x_moments_;
     x_moments_new_.add(x);
-    for (std::size_t k = 0; k < x.size(); ++k)
-      x_[k] = (x[k] - x_moments_new_.mean(k)) / x_moments_new_.deviation(k);
+    for (std::size_t k = 0; k < x.size(); ++k) x_[k] = x_moments_new_.standardised(k, x[k]);
     return x_;
   }
 
   // A tanh output works best well inside its range: three deviations reach ±0.8.
-  double target_unit(std::size_t k) const {
-    return d_moments_.deviation(k) * (bounded_ ? 3 / 0.8 : 1);
-  }
+  double unit() const { return bounded_ ? 3 / 0.8 : 1; }
   double to_target(std::size_t k, double d_hat) const {
-    return d_moments_.mean(k) + target_unit(k) * d_hat;
+    return d_moments_.mean(k) + d_moments_.deviation(k) * unit() * d_hat;
   }
 
   std::unique_ptr<Learner> inner_;

@@ -48,14 +48,13 @@ void lstm_forward(const ParameterLayout& layout, const double* theta, const doub
   for (std::size_t k = 0; k < n_s; ++k) y[k] = o[k] * step.tanh_c[k];
 }
 
-void output_forward(const ParameterLayout& layout, OutputActivation activation,
-                    const double* theta, std::span<const double> y, std::span<double> d_hat) {
+void output_forward(const ParameterLayout& layout, OutputActivation activation, const double* theta,
+                    std::span<const double> y, std::span<double> d_hat) {
   for (std::size_t k = 0; k < layout.n_d; ++k) {
     const double* row = theta + layout.output_row(k);
     d_hat[k] = kernels::dot(layout.n_s, row, y.data()) + (layout.output_bias ? row[layout.n_s] : 0);
   }
-  if (activation == OutputActivation::tanh)
-    kernels::tanh(layout.n_d, d_hat.data(), d_hat.data());
+  if (activation == OutputActivation::tanh) kernels::tanh(layout.n_d, d_hat.data(), d_hat.data());
 }
 
 void unroll(const ParameterLayout& layout, OutputActivation activation, const double* theta,

@@ -40,8 +40,8 @@ void lstm_forward(const ParameterLayout& layout, const double* theta, const doub
                   const LstmState& before, LstmStep& step);
 
 /// Eq. 7: d̂ = g(W^d [y ; 1]).
-void output_forward(const ParameterLayout& layout, OutputActivation activation,
-                    const double* theta, std::span<const double> y, std::span<double> d_hat);
+void output_forward(const ParameterLayout& layout, OutputActivation activation, const double* theta,
+                    std::span<const double> y, std::span<double> d_hat);
 
 /// Runs the network on from `state` over rows of n_inputs numbers, writing rows of n_d predictions.
 /// `state` ends as the last state; `scratch` is overwritten.

@@ -24,8 +24,8 @@ BlockKalman::BlockKalman(const BlockKalmanOptions& options, const ParameterLayou
     const std::size_t n = block_size(weights);
     const bool is_output = weights.front().offset >= layout.gate_weights();
     const bool shares_S = options.shared_innovation && !(is_output && options.output_apart);
-    blocks_.push_back({std::move(weights), n, h_offset, P_offset, shares_S,
-                       std::vector<double>(n_d_ * n_d_)});
+    blocks_.push_back(
+        {std::move(weights), n, h_offset, P_offset, shares_S, std::vector<double>(n_d_ * n_d_)});
     h_offset += n_d_ * n;
     P_offset += packed_size(n);
   }
@@ -184,13 +184,14 @@ std::unique_ptr<UpdateRule> make_rule(const Ekf& o, const ParameterLayout& layou
 }
 
 std::unique_ptr<UpdateRule> make_rule(const Dekf& o, const ParameterLayout& layout) {
-  return std::make_unique<BlockKalman>(BlockKalmanOptions{.partition = o.partition,
-                                                          .shared_innovation = true,
-                                                          .output_apart = o.output_apart,
-                                                          .initial_covariance = o.initial_covariance,
-                                                          .process_noise = o.process_noise,
-                                                          .noise_floor = o.measurement_noise},
-                                       layout);
+  return std::make_unique<BlockKalman>(
+      BlockKalmanOptions{.partition = o.partition,
+                         .shared_innovation = true,
+                         .output_apart = o.output_apart,
+                         .initial_covariance = o.initial_covariance,
+                         .process_noise = o.process_noise,
+                         .noise_floor = o.measurement_noise},
+      layout);
 }
 
 std::unique_ptr<UpdateRule> make_rule(const Iekf& o, const ParameterLayout& layout) {

@@ -49,9 +49,9 @@ class BlockKalman final : public UpdateRule {
  private:
   struct BlockState {
     Block weights;
-    std::size_t n;          // weights in the block
-    std::size_t h_offset;   // of its n_d × n part of H_, W_
-    std::size_t P_offset;   // of its packed triangle in P_
+    std::size_t n;         // weights in the block
+    std::size_t h_offset;  // of its n_d × n part of H_, W_
+    std::size_t P_offset;  // of its packed triangle in P_
     bool shares_S;
     std::vector<double> S;  // H_iP_iH_iᵀ, then its Cholesky factor (n_d × n_d)
   };

@@ -122,8 +122,8 @@ std::vector<Tick> linear_ticks(double low, double high, int wanted) {
   const bool plain = largest < 1e6 ? largest >= 1e-3 : digits_apart > 3;
 
   std::vector<Tick> ticks;
-  for (double k = first; k <= last; ++k) {
-    const double value = k == 0 ? 0 : k * step;  // never −0
+  for (int i = 0; first + i <= last && i <= 2 * wanted; ++i) {
+    const double value = first + i == 0 ? 0 : (first + i) * step;  // never −0
     const int decimals = plain ? std::max(-exponent_of(step), 0)
                                : std::max(exponent_of(value) - exponent_of(step), 0);
     ticks.push_back({value, plain ? plain_number(value, decimals) : scientific(value, decimals)});
@@ -157,11 +157,13 @@ std::vector<Tick> decade_ticks(double low, double high, const std::array<int, si
 std::vector<Tick> log_ticks(double low, double high, int wanted) {
   constexpr std::array one = {1};
   constexpr std::array one_two_five = {1, 2, 5};
-  const double decades = std::log10(high / low);
+  const double decades = std::log10(high) - std::log10(low);
   std::vector<Tick> ticks;
-  if (decades > 2.5 || 3 * decades > wanted) {
-    const int stride = static_cast<int>(std::ceil(decades / wanted));
-    ticks = decade_ticks(low, high, one, stride);
+  if (decades > 3 || 3 * decades > 1.5 * wanted) {
+    int stride = static_cast<int>(std::ceil(decades / wanted));
+    do {
+      ticks = decade_ticks(low, high, one, stride);
+    } while (ticks.size() < 2 && --stride > 0);
   }
   if (ticks.size() < 2) ticks = decade_ticks(low, high, one_two_five, 1);
   if (ticks.size() < 3 && decades < 1) ticks = linear_ticks(low, high, wanted);
@@ -170,13 +172,13 @@ std::vector<Tick> log_ticks(double low, double high, int wanted) {
 
 // ---- Axes ---------------------------------------------------------------------------------------
 
-/// Where a value lies on a scale; NaN where it has no place there. The limit keeps differences
-/// finite.
+/// Where a value lies on a scale; NaN where it has no place there. The limits keep differences
+/// and padded ranges finite.
 double on_scale(Scale scale, double value) {
   constexpr double limit = 1e300;
   if (!(std::abs(value) < limit)) return kNone;
   if (scale == Scale::linear) return value;
-  return value > 0 ? std::log10(value) : kNone;
+  return value > 1 / limit ? std::log10(value) : kNone;
 }
 
 /// An interval of a scale that grows with the values it has to hold.
@@ -197,6 +199,7 @@ struct Range {
   /// The same, but never empty and never without extent; what has extent gains `padding`, a
   /// fraction of it, at both ends.
   Range settled(double padding) const {
+    constexpr double largest_exponent = 305;
     if (empty()) return {scale, 0, 1};
     const double size = std::max(std::abs(low), std::abs(high));
     if (high - low <= 1e-9 * size || high == low) {
@@ -204,7 +207,10 @@ struct Range {
       return {scale, low - half, high + half};
     }
     const double more = padding * (high - low);
-    const bool stays_positive = scale == Scale::linear && low >= 0 && low < more;
+    if (scale == Scale::log)
+      return {scale, std::max(low - more, -largest_exponent),
+              std::min(high + more, largest_exponent)};
+    const bool stays_positive = low >= 0 && low < more;
     return {scale, stays_positive ? 0 : low - more, high + more};
   }
 
@@ -290,7 +296,7 @@ constexpr std::string_view kStyle = R"(
 .kalstream .dashed{stroke-dasharray:6 4}
 .kalstream .dotted{stroke-dasharray:1.5 3.5}
 .kalstream .band{stroke:none;fill-opacity:.16}
-.kalstream .solid{stroke:none}
+.kalstream .solid,.kalstream .bar{stroke:none}
 .kalstream .whisker{stroke:#1f2328;stroke-width:1.2;fill:none}
 .kalstream .frame{stroke:#10151a;stroke-width:2.5;fill:none}
 )";
@@ -305,6 +311,7 @@ constexpr std::string_view kDarkStyle = R"(
 .kalstream .grid{stroke:#2a3037}
 .kalstream .axis{stroke:#6b7580}
 .kalstream .band{fill-opacity:.22}
+.kalstream .bar{fill-opacity:.72}
 .kalstream .whisker{stroke:#e6edf3}
 )";
 
@@ -320,7 +327,8 @@ std::string style_sheet() {
   }
   // Colours come before the classes that take their fill or stroke away again.
   const std::string undo =
-      ".kalstream .line{fill:none}\n.kalstream .band,.kalstream .solid{stroke:none}\n";
+      ".kalstream .line{fill:none}\n.kalstream .band,.kalstream .solid,.kalstream "
+      ".bar{stroke:none}\n";
   return fmt::format("\n{}{}@media (prefers-color-scheme:dark){{\n{}{}{}}}\n", light,
                      kStyle.substr(1), dark, kDarkStyle.substr(1), undo);
 }
@@ -408,7 +416,8 @@ class Canvas {
         "viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\">\n"
         "<title>{2}</title>\n<desc>{3}</desc>\n<style>{4}</style>\n"
         "<rect width=\"{0}\" height=\"{1}\" class=\"paper\"/>\n{5}</svg>\n",
-        num(width), num(height), escape_xml(title), escape_xml(about), style_sheet(), body_);
+        num(width), num(std::ceil(height)), escape_xml(title), escape_xml(about), style_sheet(),
+        body_);
   }
 
  private:
@@ -474,7 +483,7 @@ class Legend {
       if (as_lines)
         canvas.line({at.x, at.y + 8}, {at.x + sample, at.y + 8}, stroke(entry.name, entry.dashed));
       else
-        canvas.rectangle({at.x, at.y + 2}, 12, 12, colour(entry.name) + " solid");
+        canvas.rectangle({at.x, at.y + 2}, 12, 12, colour(entry.name) + " bar");
       canvas.text({at.x + sample + 6, at.y + 12}, name, "");
       at.x += taken + gap;
     }
@@ -545,9 +554,8 @@ Range y_range(const Panel& panel) {
   if (!std::isnan(low)) range.low = low;
   if (!std::isnan(high)) range.high = high;
   // Limits that leave the data on one side, or contradict each other.
-  if (range.low < range.high) return range;
-  return Range{panel.y_scale, std::min(range.low, range.high), std::max(range.low, range.high)}
-      .settled(padding);
+  if (range.low > range.high) std::swap(range.low, range.high);
+  return range.settled(0);
 }
 
 /// Calls `draw(first, last)` for every longest stretch [first, last) of usable points.
@@ -858,7 +866,7 @@ void draw_bar(Canvas& canvas, const Bar& bar, const Axis& x, double base, double
   double label_at = base;
   if (!std::isnan(end)) {
     canvas.rectangle({std::min(base, end), top}, std::max(std::abs(end - base), 0.5), height,
-                     legend.colour(bar.name) + " solid");
+                     legend.colour(bar.name) + " bar");
     // A bar to the left of zero leaves the right free for its value.
     label_at = std::max(base, end);
   }

@@ -11,36 +11,38 @@ namespace kalstream::view {
 
 enum class Scale { linear, log };
 
+// Every member has an initialiser: designated initialisers may then leave any of them out.
+
 /// What all charts have in common.
 struct ChartStyle {
-  std::string title;
-  std::string subtitle;
-  std::string description;  ///< for those who cannot see the chart
-  double width = 0;         ///< in units of text 12 high; 0: chosen to fit
-  std::size_t columns = 0;  ///< of panels; 0: chosen to fit
-  double plot_height = 0;   ///< of one panel; 0: chosen to fit
+  std::string title = {};
+  std::string subtitle = {};
+  std::string description = {};  ///< for those who cannot see the chart
+  double width = 0;              ///< in units of text 12 high; 0: chosen to fit
+  std::size_t columns = 0;       ///< of panels; 0: chosen to fit
+  double plot_height = 0;        ///< of one panel; 0: chosen to fit
 };
 
 // Lines.
 
 /// A line through (x, y). Values that are not finite, and values ≤ 0 on a log scale, leave a gap.
 struct Series {
-  std::string name;
-  std::vector<double> x;  ///< empty: 1, 2, 3, …
-  std::vector<double> y;
+  std::string name = {};
+  std::vector<double> x = {};  ///< empty: 1, 2, 3, …
+  std::vector<double> y = {};
   std::vector<double> low = {};  ///< of a band around the line; empty: no band
   std::vector<double> high = {};
   bool dashed = false;
 };
 
 struct Panel {
-  std::string title;
-  std::string subtitle;
-  std::string x_label;
-  std::string y_label;
+  std::string title = {};
+  std::string subtitle = {};
+  std::string x_label = {};
+  std::string y_label = {};
   Scale x_scale = Scale::linear;
   Scale y_scale = Scale::linear;
-  std::vector<Series> series;
+  std::vector<Series> series = {};
   std::optional<double> y_low = {};  ///< limits of the axis; unset: those of the data
   std::optional<double> y_high = {};
 };
@@ -51,21 +53,21 @@ std::string line_chart(const std::vector<Panel>& panels, const ChartStyle& style
 // Bars.
 
 struct Bar {
-  std::string name;  ///< in the legend; the same name has the same colour
+  std::string name = {};  ///< in the legend; the same name has the same colour
   double value = 0;
   std::optional<double> low = {};  ///< of a whisker
   std::optional<double> high = {};
 };
 
 struct BarGroup {
-  std::string label;
-  std::vector<Bar> bars;
+  std::string label = {};
+  std::vector<Bar> bars = {};
 };
 
 struct BarPanel {
-  std::string x_label;
+  std::string x_label = {};
   Scale x_scale = Scale::linear;
-  std::vector<BarGroup> groups;
+  std::vector<BarGroup> groups = {};
   int digits = 3;  ///< significant ones, of the values written at the bars
 };
 
@@ -75,12 +77,12 @@ std::string bar_chart(const BarPanel& panel, const ChartStyle& style = {});
 // Heat maps.
 
 struct HeatMap {
-  std::string x_label;
-  std::string y_label;
-  std::string value_label;
-  std::vector<std::string> x_ticks;  ///< one per column
-  std::vector<std::string> y_ticks;  ///< one per row, from the top
-  std::vector<double> values;        ///< row after row; NaN: failed or not tried
+  std::string x_label = {};
+  std::string y_label = {};
+  std::string value_label = {};
+  std::vector<std::string> x_ticks = {};  ///< one per column
+  std::vector<std::string> y_ticks = {};  ///< one per row, from the top
+  std::vector<double> values = {};        ///< row after row; NaN: failed or not tried
   Scale value_scale = Scale::linear;
   bool smaller_is_better = true;
   int digits = 3;
@@ -93,7 +95,7 @@ std::string heat_map(const HeatMap& map, const ChartStyle& style = {});
 
 struct Tick {
   double value = 0;
-  std::string label;
+  std::string label = {};
 };
 
 /// At most about `wanted` round numbers in [low, high], low < high; on a log scale 0 < low.

@@ -21,11 +21,11 @@ std::size_t terminal_width(std::FILE* stream);
 
 /// What a progress bar shows, as one line of at most `width` columns.
 struct ProgressState {
-  std::string label;
+  std::string label = {};
   std::size_t done = 0;
   std::size_t total = 0;  ///< 0: unknown, and then there is no bar
   double seconds = 0;     ///< since the start
-  std::string note;
+  std::string note = {};
 };
 std::string progress_line(const ProgressState& state, std::size_t width);
 

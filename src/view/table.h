@@ -36,7 +36,7 @@ std::string shorten(std::string_view text, std::size_t width);
 enum class Align { left, right, centre };
 
 struct Column {
-  std::string header;
+  std::string header = {};
   Align align = Align::right;
 };
 

@@ -227,6 +227,48 @@ TEST_P(Kalman, CovarianceStaysPositiveDefinite) {
   }
 }
 
+// Without process noise nothing makes up for rounding: the smallest eigenvalue may fall below 0,
+// but by no more than the rounding of p₁.
+TEST_P(Kalman, WithoutProcessNoiseNoEigenvalueIsNegativeBeyondRounding) {
+  const double p1 = 100;
+  BlockKalman rule = make(p1, 3, 0);
+  for (int t = 0; t < 300; ++t) {
+    rule.update(random_e(), random_H(t % 3 == 0 ? 1e8 : 1), theta);
+    if (t % 20 != 19) continue;
+    for (std::size_t i = 0; i < rule.block_count(); ++i) {
+      const Eigen::SelfAdjointEigenSolver<MatrixXd> solver(P(rule, i), Eigen::EigenvaluesOnly);
+      const double rounding = 16 * double(layout.size()) * std::numeric_limits<double>::epsilon();
+      ASSERT_GT(solver.eigenvalues()(0), -rounding * p1) << t;
+    }
+  }
+  for (const double w : theta) EXPECT_TRUE(std::isfinite(w));
+}
+
+// A coordinate measured far better than r knows: P_kk − w² rounds to 0, or below. Such an update is
+// refused, whole; what is accepted leaves a positive variance.
+TEST_P(Kalman, LosingAVarianceIsRefused) {
+  const std::size_t measured = layout.output_row(0);
+  int refused = 0;
+  for (double p1 = 0.3; p1 < 100; p1 *= 1.7) {
+    BlockKalman rule = make(p1, 1e-3, 0);
+    const Vector theta_before = theta;
+    const Vector P_before = covariances(rule);
+    Vector H(n_d * layout.size());
+    H[measured] = 1e20;
+    const StepStatus status = rule.update(random_e(), H, theta);
+    if (status == StepStatus::applied) {
+      for (std::size_t i = 0; i < rule.block_count(); ++i)
+        EXPECT_GT(P(rule, i).diagonal().minCoeff(), 0) << p1;
+    } else {
+      ++refused;
+      EXPECT_EQ(status, StepStatus::rejected_covariance);
+      EXPECT_TRUE(same_bits(theta, theta_before));
+      EXPECT_TRUE(same_bits(covariances(rule), P_before));
+    }
+  }
+  EXPECT_GT(refused, 0);
+}
+
 // Whatever cannot be applied leaves θ and P as they were, and learning goes on.
 TEST_P(Kalman, RejectedUpdatesChangeNothing) {
   BlockKalman rule = make(10, 1, 1e-5);
@@ -377,6 +419,30 @@ INSTANTIATE_TEST_SUITE_P(All, OneBlock, testing::ValuesIn(settings([](Setting s)
 Vector weights_of(const Learner& learner) {
   const auto theta = dynamic_cast<const NetworkLearner&>(learner).weights();
   return {theta.begin(), theta.end()};
+}
+
+// hᵀPh < 0 along a direction in which rounding has made P indefinite: refused, whole.
+TEST(IndefiniteCovariance, IsNotLearntFrom) {
+  const ParameterLayout layout(test::small_network(2, 2, 1));
+  const std::size_t n = layout.size();
+  BlockKalman rule({.partition = Partition::full, .process_noise = 0, .noise_floor = 3}, layout);
+  Rng rng(18);
+  Vector theta(n);
+  VectorXd direction;
+  double lowest = 0;
+  for (int t = 0; t < 1000 && !(lowest < 0); ++t) {
+    rule.update(normals(rng, 1), normals(rng, n, 1e8), theta);
+    const Eigen::SelfAdjointEigenSolver<MatrixXd> solver(dense(rule.covariance(0), n));
+    lowest = solver.eigenvalues()(0);
+    direction = solver.eigenvectors().col(0);
+  }
+  ASSERT_LT(lowest, 0);  // without process noise it comes to this
+  const Vector theta_before = theta;
+  const Vector P_before(rule.covariance(0).begin(), rule.covariance(0).end());
+  const VectorXd h = 1e12 * direction;
+  EXPECT_EQ(rule.update(Vector{1}, {h.data(), n}, theta), StepStatus::rejected_covariance);
+  EXPECT_TRUE(same_bits(theta, theta_before));
+  EXPECT_TRUE(same_bits(rule.covariance(0), P_before));
 }
 
 TEST(KalmanLearners, DekfAndIekfWithOneBlockAreTheEkf) {

@@ -1,0 +1,176 @@
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+#include "eval/comparison.h"
+#include "eval/parallel.h"
+#include "eval/progressive.h"
+#include "eval/statistics.h"
+
+namespace kalstream {
+namespace {
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr double inf = std::numeric_limits<double>::infinity();
+
+TEST(Statistics, QuantilesInterpolateAndSkipNaN) {
+  const std::vector<double> v{4, nan, 1, 3, 2};
+  EXPECT_EQ(mean(v), 2.5);
+  EXPECT_EQ(median(v), 2.5);
+  EXPECT_EQ(quantile(v, 0), 1);
+  EXPECT_EQ(quantile(v, 1), 4);
+  EXPECT_DOUBLE_EQ(quantile(v, 0.05), 1.15);
+  EXPECT_EQ(variance(v), 1.25);
+  EXPECT_TRUE(std::isnan(median(std::vector<double>{})));
+  EXPECT_EQ(median(std::vector<double>{1, 2, inf}), 2);
+  EXPECT_EQ(median(std::vector<double>{1, inf, inf}), inf);
+  EXPECT_EQ(median(std::vector<double>{1, inf}), inf);
+}
+
+TEST(Statistics, MovingAverageAndQuantilesOverRuns) {
+  EXPECT_EQ(moving_average(std::vector<double>{1, 3, nan, 5}, 2),
+            (std::vector<double>{1, 2, 3, 5}));
+  const std::vector<double> a{1, 2, 3};
+  const std::vector<double> b{3, nan};
+  EXPECT_EQ(quantile_over_runs({a, b}, 0.5), (std::vector<double>{2, 2, 3}));
+}
+
+TEST(ParallelFor, DoesEveryTaskOnce) {
+  for (std::size_t jobs : {1, 2, 7}) {
+    std::vector<std::atomic<int>> done(100);
+    parallel_for(done.size(), jobs, [&](std::size_t i) { ++done[i]; });
+    for (const auto& d : done) EXPECT_EQ(d, 1);
+  }
+}
+
+TEST(ParallelFor, PassesOnAnException) {
+  std::atomic<int> done = 0;
+  EXPECT_THROW(parallel_for(1000, 3,
+                            [&](std::size_t i) {
+                              ++done;
+                              if (i == 5) throw std::runtime_error("five");
+                            }),
+               std::runtime_error);
+  EXPECT_LT(done, 1000);
+}
+
+/// Predicts from a script, and remembers what it was told.
+class Scripted final : public Learner {
+ public:
+  explicit Scripted(std::vector<double> predictions) : predictions_(std::move(predictions)) {}
+  std::size_t inputs() const override { return 1; }
+  std::size_t outputs() const override { return 1; }
+  std::span<const double> predict(std::span<const double>) override {
+    log += 'p';
+    return std::span(predictions_).subspan(seen_, 1);
+  }
+  StepReport learn(std::span<const double>, std::span<const double>) override {
+    log += 'l';
+    ++seen_;
+    return {.status = StepStatus::gated, .experts = 4, .applied = 1};
+  }
+  StepReport advance(std::span<const double>) override {
+    log += 'a';
+    ++seen_;
+    return {.status = StepStatus::missing};
+  }
+  bool forecast(std::size_t horizon, std::span<const double> inputs,
+                std::span<double> out) override {
+    log += 'f';
+    for (std::size_t k = 0; k < horizon; ++k) out[k] = inputs[k];
+    return true;
+  }
+  std::unique_ptr<Learner> clone() const override { return std::make_unique<Scripted>(*this); }
+  void reset() override { seen_ = 0; }
+
+  std::string log;
+
+ private:
+  std::vector<double> predictions_;
+  std::size_t seen_ = 0;
+};
+
+Dataset stream(std::vector<double> inputs, std::vector<double> targets) {
+  Dataset data;
+  data.input_names = {"x"};
+  data.target_names = {"d"};
+  data.inputs = std::move(inputs);
+  data.targets = std::move(targets);
+  return data;
+}
+
+TEST(Progressive, PredictsThenLearnsThenForecasts) {
+  Scripted learner({0, 0, 0});
+  const RunResult run = evaluate(learner, stream({1, 2, 3}, {1, -1, 1}), {.horizon = 1});
+  EXPECT_EQ(learner.log, "plfplfpl");
+  EXPECT_EQ(run.squared_error, (std::vector<double>{1, 1, 1}));
+  EXPECT_DOUBLE_EQ(run.nse, 1 / (8.0 / 9));
+  // Forecast of row t+1 made after row t: inputs 2, 3 against targets −1, 1.
+  EXPECT_DOUBLE_EQ(run.knse, (9 + 4) / 2.0 / (8.0 / 9));
+  EXPECT_EQ(run.update_fraction, 0.25);
+}
+
+TEST(Progressive, MissingTargetsAndInputs) {
+  Scripted learner({0.5, 0.5, 0.5, 0.5});
+  const RunResult run = evaluate(learner, stream({1, nan, 3, 4}, {1, 1, nan, -1}), {.horizon = 2});
+  EXPECT_EQ(learner.log, "plpapl");
+  EXPECT_EQ(run.skipped_rows, 1U);
+  EXPECT_EQ(run.missing_targets, 1U);
+  EXPECT_EQ(run.scored, 2U);
+  EXPECT_TRUE(std::isnan(run.squared_error[1]));
+  EXPECT_DOUBLE_EQ(run.nse, (0.25 + 2.25) / 2 / 1);
+}
+
+TEST(Progressive, SustainedPrediction) {
+  Scripted learner({1, -1, 1, 1, 1, 1});
+  const Dataset data = stream({0, 0, 0, 0, 0, 0}, {1, 1, 1, 1, 1, -1});
+  EXPECT_EQ(evaluate(learner, data, {.sustained_length = 3}).sustained_at, 5U);
+  learner.reset();
+  const RunResult stopped =
+      evaluate(learner, data, {.stop_when_sustained = true, .sustained_length = 2});
+  EXPECT_EQ(stopped.sustained_at, 4U);
+  EXPECT_EQ(stopped.steps, 4U);
+  learner.reset();
+  EXPECT_FALSE(evaluate(learner, data, {.sustained_length = 4}).sustained_at);
+}
+
+TEST(ComparisonThreads, ResultsDoNotDependOnJobs) {
+  std::vector<double> x;
+  std::vector<double> d;
+  for (int t = 0; t < 150; ++t) {
+    x.push_back(std::sin(0.3 * t));
+    d.push_back(0.5 * std::sin(0.3 * (t + 1)));
+  }
+  const Dataset data = stream(x, d);
+  LearnerOptions small;
+  small.network.hidden = 3;
+  LearnerOptions ekf = small;
+  ekf.rule = Ekf{};
+  const std::vector<Contender> contenders{{"alg2", small}, {"ekf", ekf}, {"scaled", small, true}};
+  std::atomic<std::size_t> steps = 0;
+  const auto one = compare(contenders, data, {.seeds = {1, 2, 3}, .jobs = 1});
+  const auto many = compare(contenders, data, {.seeds = {1, 2, 3}, .jobs = 4},
+                            [&](std::size_t, std::size_t, std::size_t n, double) { steps += n; });
+  EXPECT_EQ(steps, 9U * 150U);
+  for (std::size_t c = 0; c < 3; ++c)
+    for (std::size_t s = 0; s < 3; ++s)
+      EXPECT_EQ(one[c].runs[s].prediction, many[c].runs[s].prediction);
+  EXPECT_NE(one[0].runs[0].prediction, one[0].runs[1].prediction);
+}
+
+TEST(Comparison, WrongOptionsNameTheContender) {
+  LearnerOptions bad;
+  bad.rule = Ekf{.initial_covariance = -1};
+  try {
+    compare({{"mine", bad}}, stream({1, 2}, {0, 1}), {});
+    FAIL();
+  } catch (const std::invalid_argument& error) {
+    EXPECT_STREQ(error.what(), "mine: initial_covariance must be finite and positive");
+  }
+}
+
+}  // namespace
+}  // namespace kalstream

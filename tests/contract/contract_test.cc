@@ -1,0 +1,625 @@
+// What every learner promises its user, checked on every kind of learner there is.
+//
+// This program counts allocations, so it replaces the global operator new and delete.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <functional>
+#include <limits>
+#include <new>
+#include <numeric>
+#include <string>
+
+#include "kalstream/learner.h"
+#include "learner/mixture.h"
+#include "learner/network_learner.h"
+#include "support.h"
+
+namespace {
+
+std::size_t allocations = 0;
+
+void* counted(std::size_t size, std::size_t alignment) {
+  ++allocations;
+  const std::size_t rounded = (size + alignment - 1) / alignment * alignment;
+  void* p = alignment > alignof(std::max_align_t) ? std::aligned_alloc(alignment, rounded)
+                                                  : std::malloc(size == 0 ? 1 : size);
+  if (p == nullptr) throw std::bad_alloc();
+  return p;
+}
+
+}  // namespace
+
+// NOLINTBEGIN: these signatures are the standard's. The array forms end up here, too.
+// Not inlined: the compiler would see free() meet a pointer from new, and warn.
+[[gnu::noinline]] void* operator new(std::size_t size) { return counted(size, 1); }
+[[gnu::noinline]] void* operator new(std::size_t size, std::align_val_t a) {
+  return counted(size, static_cast<std::size_t>(a));
+}
+[[gnu::noinline]] void operator delete(void* p) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete(void* p, std::size_t, std::align_val_t) noexcept {
+  std::free(p);
+}
+// NOLINTEND
+
+namespace kalstream {
+namespace {
+
+using test::near;
+using test::normals;
+using test::random_stream;
+using test::same_bits;
+using test::Stream;
+using test::Vector;
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+struct Case {
+  std::string name;
+  LearnerOptions options;
+  bool scaled = false;
+
+  std::unique_ptr<Learner> make(std::uint64_t seed = 1) const {
+    LearnerOptions o = options;
+    o.network.seed = seed;
+    auto learner = make_learner(o);
+    return scaled ? make_scaled(std::move(learner), o.network.output_activation)
+                  : std::move(learner);
+  }
+  bool first_order() const { return options.rule.index() <= 2; }
+  bool mixture() const { return std::holds_alternative<Algorithm2>(options.rule); }
+};
+
+std::ostream& operator<<(std::ostream& out, const Case& c) { return out << c.name; }
+
+// A mixture of few experts that differ in what they learn from.
+Algorithm2 algorithm2(Feedback feedback = Feedback::own) {
+  Algorithm2 rule;
+  rule.error_bounds = {0.5, 0.1, 0.01};
+  rule.feedback = feedback;
+  return rule;
+}
+
+std::vector<Case> cases() {
+  const std::vector<std::pair<std::string, Rule>> rules = {{"sgd", Sgd{}},
+                                                           {"rmsprop", RmsProp{}},
+                                                           {"adam", Adam{}},
+                                                           {"ekf", Ekf{}},
+                                                           {"dekf", Dekf{}},
+                                                           {"iekf", Iekf{}},
+                                                           {"algorithm1", Algorithm1{}},
+                                                           {"algorithm2", algorithm2()}};
+  const auto plain = test::small_network(2, 2, 1);
+  auto two = test::small_network(2, 2, 2);
+  auto rtrl = plain;
+  rtrl.derivative = Derivative::rtrl;
+  auto two_rtrl = two;
+  two_rtrl.derivative = Derivative::rtrl;
+  auto identity = plain;
+  identity.output_activation = OutputActivation::identity;
+
+  std::vector<Case> all;
+  for (const auto& [name, rule] : rules) {
+    all.push_back({name, {plain, rule}});
+    all.push_back({name + "_scaled", {plain, rule}, true});
+  }
+  for (const std::size_t n : {0, 3, 4, 6, 7})
+    all.push_back({rules[n].first + "_d2", {two, rules[n].second}});
+  for (const std::size_t n : {2, 3, 6, 7})
+    all.push_back({rules[n].first + "_rtrl", {n == 3 ? two_rtrl : rtrl, rules[n].second}});
+  for (const std::size_t n : {0, 1, 3, 7})
+    all.push_back({rules[n].first + "_identity", {identity, rules[n].second}});
+  all.push_back({"algorithm2_identity_scaled", {identity, algorithm2()}, true});
+  all.push_back({"ekf_d2_rtrl_scaled", {two_rtrl, Ekf{}}, true});
+
+  for (const auto& [name, partition] :
+       {std::pair("unit", Partition::unit), std::pair("gate", Partition::gate),
+        std::pair("full", Partition::full)}) {
+    Dekf dekf;
+    dekf.partition = partition;
+    all.push_back({std::string("dekf_") + name, {two, dekf}});
+    Algorithm1 algorithm1;
+    algorithm1.partition = partition;
+    all.push_back({std::string("algorithm1_") + name, {plain, algorithm1}});
+  }
+  Algorithm1 published;
+  published.gate = Gate::bound;
+  published.process_noise_when_gated = true;
+  all.push_back({"algorithm1_bound_gated_noise", {plain, published}});
+  all.push_back({"algorithm2_mixture_feedback", {plain, algorithm2(Feedback::mixture)}});
+  all.push_back({"algorithm2_default", {plain, Algorithm2{}}});
+  auto window_1 = plain;
+  window_1.window = 1;
+  all.push_back({"ekf_window_1", {window_1, Ekf{}}});
+  return all;
+}
+
+Vector copy(std::span<const double> v) { return {v.begin(), v.end()}; }
+
+/// All a user sees of one step.
+struct Seen {
+  Vector prediction;
+  StepStatus status;
+  Vector numbers;  // counts, trace, mixture weights
+};
+
+Vector numbers(const StepReport& r) {
+  Vector all{double(r.experts), double(r.applied), double(r.rejected), r.covariance_trace};
+  all.insert(all.end(), r.weights.begin(), r.weights.end());
+  return all;
+}
+
+testing::AssertionResult same(const Seen& a, const Seen& b) {
+  if (a.status != b.status)
+    return testing::AssertionFailure() << to_string(a.status) << ", not " << to_string(b.status);
+  if (auto bits = same_bits(a.prediction, b.prediction); !bits) return bits << " (prediction)";
+  return same_bits(a.numbers, b.numbers) << " (report)";
+}
+
+Seen step(Learner& learner, const Vector& x, const Vector& d) {
+  Seen seen{copy(learner.predict(x)), {}, {}};
+  const StepReport report = learner.learn(x, d);
+  seen.status = report.status;
+  seen.numbers = numbers(report);
+  return seen;
+}
+
+std::vector<Seen> run(Learner& learner, const Stream& stream, std::size_t first = 0) {
+  std::vector<Seen> all;
+  for (std::size_t t = first; t < stream.size(); ++t)
+    all.push_back(step(learner, stream.x[t], stream.d[t]));
+  return all;
+}
+
+testing::AssertionResult same(const std::vector<Seen>& a, const std::vector<Seen>& b) {
+  if (a.size() != b.size()) return testing::AssertionFailure() << "lengths differ";
+  for (std::size_t t = 0; t < a.size(); ++t)
+    if (auto one = same(a[t], b[t]); !one) return one << " at step " << t;
+  return testing::AssertionSuccess();
+}
+
+// The weights of all networks inside, where they can be reached.
+Vector weights_of(Learner& learner) {
+  if (auto* one = dynamic_cast<NetworkLearner*>(&learner)) return copy(one->weights());
+  Vector all;
+  if (auto* mixture = dynamic_cast<Mixture*>(&learner))
+    for (std::size_t j = 0; j < mixture->size(); ++j) {
+      const Vector theta = weights_of(mixture->expert(j));
+      all.insert(all.end(), theta.begin(), theta.end());
+    }
+  return all;
+}
+
+// A random stream in which some inputs come twice in a row: nothing may be mistaken for the last
+// one.
+Stream with_repeats(Stream stream) {
+  for (std::size_t t = 3; t < stream.size(); t += 5) stream.x[t] = stream.x[t - 1];
+  return stream;
+}
+
+class Contract : public testing::TestWithParam<Case> {
+ protected:
+  static constexpr std::size_t length = 40;
+  const std::size_t n_x = GetParam().options.network.inputs;
+  const std::size_t n_d = GetParam().options.network.outputs;
+  const std::unique_ptr<Learner> learner = GetParam().make();
+  const Stream stream = with_repeats(random_stream(21, n_x, n_d, length));
+  const Stream other = random_stream(22, n_x, n_d, length);
+  Rng rng{23};
+};
+
+TEST_P(Contract, KnowsItsSizes) {
+  EXPECT_EQ(learner->inputs(), n_x);
+  EXPECT_EQ(learner->outputs(), n_d);
+}
+
+TEST_P(Contract, PredictsBeforeItHasLearnt) {
+  const Vector d_hat = copy(learner->predict(stream.x[0]));
+  ASSERT_EQ(d_hat.size(), n_d);
+  for (const double v : d_hat) EXPECT_TRUE(std::isfinite(v));
+}
+
+TEST_P(Contract, Learns) {
+  const Stream longer = random_stream(21, n_x, n_d, 1500);
+  double early = 0;
+  double late = 0;
+  for (std::size_t t = 0; t < longer.size(); ++t) {
+    const Vector d_hat = step(*learner, longer.x[t], longer.d[t]).prediction;
+    for (std::size_t k = 0; k < n_d; ++k) {
+      const double e = longer.d[t][k] - d_hat[k];
+      if (t < 100) early += e * e / 100;
+      if (t >= longer.size() - 500) late += e * e / 500;
+    }
+  }
+  EXPECT_LT(late, early);
+}
+
+TEST_P(Contract, PredictAndForecastHaveNoEffect) {
+  const auto quiet = learner->clone();
+  Vector ahead(3 * n_d);
+  for (std::size_t t = 0; t < length; ++t) {
+    learner->predict(other.x[t]);
+    learner->forecast(3, normals(rng, 3 * n_x), ahead);
+    learner->predict(Vector(n_x, nan));
+    learner->predict(Vector(n_x + 1));
+    const Vector d_hat = copy(learner->predict(stream.x[t]));
+    ASSERT_TRUE(same_bits(d_hat, quiet->predict(stream.x[t]))) << t;
+    if (t % 2 == 0) learner->predict(other.x[t]);  // the last prediction is not the one to learn
+    if (t % 3 == 0) learner->forecast(3, normals(rng, 3 * n_x), ahead);
+    const StepReport noisy = learner->learn(stream.x[t], stream.d[t]);
+    const StepReport still = quiet->learn(stream.x[t], stream.d[t]);
+    ASSERT_EQ(noisy.status, still.status);
+    ASSERT_TRUE(same_bits(numbers(noisy), numbers(still))) << t;
+  }
+}
+
+TEST_P(Contract, LearnNeedsNoPredict) {
+  const auto silent = learner->clone();
+  for (std::size_t t = 0; t < length; ++t) {
+    const Seen seen = step(*learner, stream.x[t], stream.d[t]);
+    ASSERT_TRUE(same_bits(numbers(silent->learn(stream.x[t], stream.d[t])), seen.numbers)) << t;
+  }
+  EXPECT_TRUE(same_bits(silent->predict(other.x[0]), learner->predict(other.x[0])));
+}
+
+// The caller's buffers are overwritten as soon as each call returns.
+TEST_P(Contract, KeepsNoViewOfItsArguments) {
+  const auto expected = run(*learner->clone(), stream);
+  Vector x(n_x), d(n_d), future(2 * n_x), ahead(2 * n_d);
+  const auto spoil = [](Vector& v) { std::fill(v.begin(), v.end(), 1e9); };
+  for (std::size_t t = 0; t < length; ++t) {
+    x = stream.x[t];
+    const auto view = learner->predict(x);
+    spoil(x);
+    ASSERT_TRUE(same_bits(view, expected[t].prediction));
+    future = normals(rng, 2 * n_x);
+    learner->forecast(2, future, ahead);
+    spoil(future);
+    spoil(ahead);
+    x = stream.x[t];
+    d = stream.d[t];
+    const StepReport report = learner->learn(x, d);
+    spoil(x);
+    spoil(d);
+    ASSERT_TRUE(same_bits(numbers(report), expected[t].numbers)) << t;
+  }
+}
+
+TEST_P(Contract, ClonesAreIndependent) {
+  const auto reference = GetParam().make();
+  for (std::size_t t = 0; t < length / 2; ++t) {
+    step(*learner, stream.x[t], stream.d[t]);
+    step(*reference, stream.x[t], stream.d[t]);
+  }
+  learner->predict(stream.x[length / 2]);  // cloned between predict and learn
+  const auto twin = learner->clone();
+  const auto stranger = learner->clone();
+  run(*stranger, other);
+  const auto expected = run(*reference, stream, length / 2);
+  EXPECT_TRUE(same(run(*learner, stream, length / 2), expected));
+  EXPECT_TRUE(same(run(*twin, stream, length / 2), expected));
+  // And the clone does not need the original.
+  const auto child = [&] {
+    const auto parent = GetParam().make();
+    return parent->clone();
+  }();
+  EXPECT_TRUE(same(run(*child, stream), run(*GetParam().make(), stream)));
+}
+
+TEST_P(Contract, ResetGoesBackToTheStart) {
+  const auto expected = run(*learner, stream);
+  learner->advance(other.x[0]);
+  learner->predict(other.x[1]);
+  learner->reset();
+  EXPECT_TRUE(same(run(*learner, stream), expected));
+}
+
+TEST_P(Contract, SeedsDecide) {
+  const auto expected = run(*learner, stream);
+  EXPECT_TRUE(same(run(*GetParam().make(), stream), expected));
+  const auto different = run(*GetParam().make(2), stream);
+  EXPECT_FALSE(same_bits(different[0].prediction, expected[0].prediction));
+  EXPECT_FALSE(same_bits(different.back().prediction, expected.back().prediction));
+}
+
+// Unusable samples in between change nothing that follows.
+TEST_P(Contract, UnusableSamplesLeaveNoTrace) {
+  const auto expected = run(*learner->clone(), stream);
+  const auto expect_rejected = [&](const StepReport& report, const char* what) {
+    EXPECT_EQ(report.status, StepStatus::rejected_input) << what;
+    EXPECT_EQ(report.applied, 0U);
+    EXPECT_EQ(report.rejected, report.experts);
+  };
+  for (std::size_t t = 0; t < length; ++t) {
+    for (const double bad : {nan, infinity, -infinity}) {
+      Vector x = stream.x[t];
+      x.back() = bad;
+      for (const double v : learner->predict(x)) EXPECT_TRUE(std::isnan(v));
+      EXPECT_EQ(learner->predict(x).size(), n_d);
+      expect_rejected(learner->learn(x, stream.d[t]), "x");
+      expect_rejected(learner->advance(x), "advance");
+      Vector d = stream.d[t];
+      d.back() = bad;
+      expect_rejected(learner->learn(stream.x[t], d), "d");
+    }
+    for (const std::size_t size : {n_x - 1, n_x + 1}) {
+      const Vector x(size);
+      for (const double v : learner->predict(x)) EXPECT_TRUE(std::isnan(v));
+      expect_rejected(learner->learn(x, stream.d[t]), "size of x");
+      expect_rejected(learner->advance(x), "size of x");
+    }
+    for (const std::size_t size : {n_d - 1, n_d + 1})
+      expect_rejected(learner->learn(stream.x[t], Vector(size)), "size of d");
+    ASSERT_TRUE(same(step(*learner, stream.x[t], stream.d[t]), expected[t])) << t;
+  }
+}
+
+// Σ Tr P is what it was, also in the report of a sample that was refused.
+TEST_P(Contract, RefusingASampleReportsTheSameTrace) {
+  const double trace = learner->learn(stream.x[0], stream.d[0]).covariance_trace;
+  EXPECT_EQ(learner->learn(Vector(n_x, nan), stream.d[0]).covariance_trace, trace);
+  EXPECT_EQ(learner->learn(stream.x[0], Vector(n_d, nan)).covariance_trace, trace);
+  EXPECT_EQ(learner->advance(Vector(n_x, nan)).covariance_trace, trace);
+}
+
+TEST_P(Contract, AdvanceMovesTheStateAndNotTheWeights) {
+  for (std::size_t t = 0; t < 10; ++t) step(*learner, stream.x[t], stream.d[t]);
+  const auto still = learner->clone();
+  const Vector before = weights_of(*learner);
+  for (std::size_t t = 10; t < 15; ++t) {
+    const StepReport report = learner->advance(stream.x[t]);
+    EXPECT_EQ(report.status, StepStatus::missing);
+    EXPECT_EQ(report.applied, 0U);
+    EXPECT_EQ(report.rejected, 0U);
+  }
+  EXPECT_TRUE(same_bits(weights_of(*learner), before));
+  EXPECT_FALSE(same_bits(learner->predict(other.x[0]), still->predict(other.x[0])));
+  // Neither a covariance nor a mixture's opinion of its experts changes without a target.
+  const auto one = learner->advance(other.x[1]);
+  const Vector first = numbers(one);
+  EXPECT_TRUE(same_bits(numbers(learner->advance(other.x[2])), first));
+}
+
+// forecast is what advancing a copy through the same inputs would predict.
+TEST_P(Contract, ForecastIsAdvancingACopy) {
+  if (GetParam().scaled) return;  // there the moments stand still during a forecast
+  constexpr std::size_t horizon = 6;
+  for (std::size_t t = 0; t < length; ++t) {
+    step(*learner, stream.x[t], stream.d[t]);
+    if (t % 7 != 3) continue;
+    Vector future = normals(rng, horizon * n_x);
+    std::copy_n(future.begin(), n_x, future.begin() + n_x);  // the first one twice
+    Vector d_hat(horizon * n_d);
+    ASSERT_TRUE(learner->forecast(horizon, future, d_hat));
+    const auto ahead = learner->clone();
+    for (std::size_t k = 0; k < horizon; ++k) {
+      const auto x = std::span(future).subspan(k * n_x, n_x);
+      EXPECT_TRUE(same_bits(ahead->predict(x), std::span(d_hat).subspan(k * n_d, n_d))) << k;
+      ahead->advance(x);
+    }
+  }
+}
+
+TEST_P(Contract, ForecastRefusesWhatItCannotUse) {
+  run(*learner, stream);
+  const Vector untouched(2 * n_d, 42.0);
+  Vector d_hat = untouched;
+  const auto expect_refused = [&](std::size_t horizon, const Vector& future) {
+    EXPECT_FALSE(learner->forecast(horizon, future, d_hat));
+    EXPECT_TRUE(same_bits(d_hat, untouched));
+  };
+  expect_refused(2, Vector(2 * n_x + 1));
+  expect_refused(2, Vector(n_x));
+  expect_refused(3, Vector(3 * n_x));
+  expect_refused(1, Vector(n_x));
+  for (const double bad : {nan, infinity}) {
+    Vector future(2 * n_x);
+    future.back() = bad;
+    expect_refused(2, future);
+  }
+  EXPECT_TRUE(learner->forecast(2, Vector(2 * n_x), d_hat));
+  for (const double v : d_hat) EXPECT_TRUE(std::isfinite(v));
+  EXPECT_TRUE(learner->forecast(0, {}, {}));
+}
+
+TEST_P(Contract, ReportsMakeSense) {
+  const Case& c = GetParam();
+  for (std::size_t t = 0; t < length; ++t) {
+    const StepReport r =
+        t % 5 == 4 ? learner->advance(stream.x[t]) : learner->learn(stream.x[t], stream.d[t]);
+    EXPECT_LE(r.applied + r.rejected, r.experts);
+    EXPECT_TRUE(std::isfinite(r.covariance_trace));
+    EXPECT_EQ(r.covariance_trace > 0, !c.first_order());
+    EXPECT_GE(r.covariance_trace, 0);
+    EXPECT_FALSE(is_rejected(r.status));
+    EXPECT_EQ(r.status == StepStatus::missing, t % 5 == 4);
+    EXPECT_EQ(r.status == StepStatus::applied, r.applied > 0);
+    if (c.mixture()) {
+      EXPECT_EQ(r.weights.size(), r.experts);
+      EXPECT_NEAR(std::accumulate(r.weights.begin(), r.weights.end(), 0.0), 1, 1e-15 * 8);
+      for (const double w : r.weights) EXPECT_GE(w, 0);
+    } else {
+      EXPECT_EQ(r.experts, 1U);
+      EXPECT_TRUE(r.weights.empty());
+    }
+  }
+}
+
+// Predictions up to and including t know nothing of targets from t on, nor of inputs after t.
+TEST_P(Contract, NoLookAhead) {
+  const auto expected = run(*learner, stream);
+  for (const std::size_t t : {std::size_t{0}, std::size_t{1}, std::size_t{2}, length / 2}) {
+    Stream changed = stream;
+    for (std::size_t s = t; s < length; ++s)
+      for (double& d : changed.d[s]) d = d > 0 ? -0.7 : 0.7;
+    const auto seen = run(*GetParam().make(), changed);
+    for (std::size_t s = 0; s <= t; ++s)
+      ASSERT_TRUE(same_bits(seen[s].prediction, expected[s].prediction)) << s;
+    EXPECT_FALSE(same_bits(seen.back().prediction, expected.back().prediction));
+
+    changed = stream;
+    for (std::size_t s = t + 1; s < length; ++s) changed.x[s] = other.x[s];
+    const auto seen_x = run(*GetParam().make(), changed);
+    for (std::size_t s = 0; s <= t; ++s) ASSERT_TRUE(same(seen_x[s], expected[s])) << s;
+    EXPECT_FALSE(same_bits(seen_x.back().prediction, expected.back().prediction));
+  }
+}
+
+// Bounded data, as unpleasant as they come.
+TEST_P(Contract, StaysFiniteForEver) {
+  constexpr std::size_t steps = 2000;
+  using Sample = std::function<void(std::size_t t, Vector & x, Vector & d)>;
+  const auto fill = [](Vector& v, double a) { std::fill(v.begin(), v.end(), a); };
+  const Vector x0 = normals(rng, n_x);
+  const std::pair<const char*, Sample> streams[] = {
+      {"constant", [&](std::size_t, Vector& x, Vector& d) { fill(x, 0.5), fill(d, 1); }},
+      {"zeros", [&](std::size_t, Vector& x, Vector& d) { fill(x, 0), fill(d, 0); }},
+      {"huge inputs",
+       [&](std::size_t, Vector& x, Vector& d) {
+         x = normals(rng, n_x, 1e6);
+         fill(d, rng.uniform(-1, 1));
+       }},
+      {"alternating extremes",
+       [&](std::size_t t, Vector& x, Vector& d) {
+         fill(x, t % 2 == 0 ? 1e3 : -1e3);
+         fill(d, t % 2 == 0 ? -1 : 1);
+       }},
+      {"one sample, contradicting targets",
+       [&](std::size_t t, Vector& x, Vector& d) { x = x0, fill(d, t % 3 == 0 ? 1 : -1); }},
+      {"tiny, then huge",
+       [&](std::size_t t, Vector& x, Vector& d) {
+         x = normals(rng, n_x, t < steps / 2 ? 1e-150 : 1e6);
+         fill(d, t % 50 == 0 ? 1 : 1e-150);
+       }},
+  };
+  Vector x(n_x), d(n_d);
+  for (const auto& [name, sample] : streams) {
+    learner->reset();
+    for (std::size_t t = 0; t < steps; ++t) {
+      sample(t, x, d);
+      for (const double v : learner->predict(x)) ASSERT_TRUE(std::isfinite(v)) << name << ", " << t;
+      const StepReport r = learner->learn(x, d);
+      ASSERT_NE(r.status, StepStatus::rejected_input) << name << ", " << t;
+      ASSERT_TRUE(std::isfinite(r.covariance_trace)) << name << ", " << t;
+      ASSERT_EQ(r.covariance_trace > 0, !GetParam().first_order()) << name << ", " << t;
+      for (const double w : r.weights) ASSERT_TRUE(w >= 0 && w <= 1) << name << ", " << t;
+    }
+  }
+}
+
+// Finite, but beyond all reason: may be refused, must not do lasting harm.
+TEST_P(Contract, RecoversFromAbsurdSamples) {
+  run(*learner, stream);
+  for (const double absurd : {1e30, 1e160, 1e300, std::numeric_limits<double>::max()})
+    for (const double sign : {1.0, -1.0}) {
+      learner->learn(stream.x[0], Vector(n_d, sign * absurd));
+      learner->learn(Vector(n_x, sign * absurd), stream.d[0]);
+      learner->advance(Vector(n_x, -sign * absurd));
+    }
+  std::size_t updates = 0;
+  for (std::size_t t = 0; t < length; ++t) {
+    const Seen seen = step(*learner, stream.x[t], stream.d[t]);
+    for (const double v : seen.prediction) ASSERT_TRUE(std::isfinite(v)) << t;
+    ASSERT_NE(seen.status, StepStatus::rejected_input) << t;
+    for (const double v : seen.numbers) ASSERT_TRUE(std::isfinite(v)) << t;
+    updates += seen.status == StepStatus::applied;
+  }
+  EXPECT_GT(updates, 0U);
+}
+
+TEST_P(Contract, NothingIsAllocatedAfterConstruction) {
+  Vector ahead(3 * n_d);
+  const Vector future(3 * n_x, 0.1);
+  const Vector bad(n_x, nan);
+  learner->forecast(3, future, ahead);  // may grow its scratch once
+  const std::size_t before = allocations;
+  for (std::size_t t = 0; t < length; ++t) {
+    learner->predict(stream.x[t]);
+    learner->predict(bad);
+    learner->forecast(3, future, ahead);
+    if (t % 4 == 3)
+      learner->advance(stream.x[t]);
+    else
+      learner->learn(stream.x[t], stream.d[t]);
+    learner->learn(bad, stream.d[t]);
+  }
+  learner->reset();
+  const std::size_t during = allocations - before;
+  // reset draws its weights anew; nothing else may allocate.
+  EXPECT_LE(during, GetParam().mixture() ? 8U : 1U);
+
+  const std::size_t again = allocations;
+  for (std::size_t t = 0; t < length; ++t) {
+    learner->predict(stream.x[t]);
+    learner->learn(stream.x[t], stream.d[t]);
+    learner->advance(other.x[t]);
+  }
+  EXPECT_EQ(allocations, again);
+}
+
+INSTANTIATE_TEST_SUITE_P(Learners, Contract, testing::ValuesIn(cases()),
+                         [](const auto& one) { return one.param.name; });
+
+TEST(AllocationCounter, Counts) {
+  const std::size_t before = allocations;
+  auto number = std::make_unique<double>(1);
+  EXPECT_EQ(*number, 1);
+  Vector many(100);
+  EXPECT_EQ(many.size(), 100U);
+  EXPECT_GE(allocations, before + 2);
+}
+
+// A long life costs no memory.
+TEST(BoundedMemory, NoAllocationInAHundredThousandSteps) {
+  auto network = test::small_network(1, 1, 1);
+  network.window = 2;
+  for (const Rule& rule : {Rule(Adam{}), Rule(Ekf{}), Rule(algorithm2())})
+    for (const bool scaled : {false, true}) {
+      auto learner = make_learner({network, rule});
+      if (scaled) learner = make_scaled(std::move(learner), network.output_activation);
+      Rng rng(3);
+      Vector x(1), d(1);
+      const std::size_t before = allocations;
+      for (int t = 0; t < 100'000; ++t) {
+        x[0] = rng.uniform(-1, 1);
+        d[0] = 0.5 * x[0];
+        const double d_hat = learner->predict(x)[0];
+        ASSERT_TRUE(std::isfinite(d_hat)) << t;
+        learner->learn(x, d);
+      }
+      EXPECT_EQ(allocations, before);
+    }
+}
+
+// Every expert refuses a target that would blow up its weights: that is not an unusable sample.
+TEST(MixtureReport, ARejectedUpdateIsNotARejectedInput) {
+  auto network = test::small_network(2, 2, 1);
+  network.output_activation = OutputActivation::identity;
+  const auto mixture = make_learner({network, algorithm2()});
+  const auto stream = random_stream(5, 2, 1, 3);
+  const StepReport report = mixture->learn(stream.x[0], Vector{1e300});
+  EXPECT_EQ(report.rejected, report.experts);
+  EXPECT_EQ(report.status, StepStatus::rejected_non_finite);
+}
+
+// A mixing rate above 1 must not turn the largest loss into an infinite one.
+TEST(MixtureReport, WeightsSurviveAnAbsurdLoss) {
+  for (const double rate : {0.125, 1.0, 50.0}) {
+    Algorithm2 rule = algorithm2();
+    rule.mixing_rate = rate;
+    const auto mixture = make_learner({test::small_network(2, 2, 1), rule});
+    const auto stream = random_stream(5, 2, 1, 3);
+    for (const double d : {1e200, -1e300, 0.1}) {
+      const StepReport report = mixture->learn(stream.x[0], Vector{d});
+      EXPECT_NEAR(std::accumulate(report.weights.begin(), report.weights.end(), 0.0), 1, 1e-15 * 8)
+          << "rate " << rate;
+      EXPECT_TRUE(std::isfinite(mixture->predict(stream.x[1])[0])) << "rate " << rate;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace kalstream

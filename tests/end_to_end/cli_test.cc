@@ -1,0 +1,428 @@
+// The command line: what users type, what they see, and every exit code.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <matio.h>
+
+#include <nlohmann/json.hpp>
+
+#include "end_to_end/program.h"
+
+namespace kalstream::test {
+namespace {
+
+using Json = nlohmann::json;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr int fine = 0;
+constexpr int failure = 1;
+constexpr int usage = 2;
+constexpr int bad_data = 3;
+
+// y = tanh of a mix of two inputs; `rows` of it as text in the given notation.
+std::string samples(int rows, const std::string& separator, const std::string& open = "",
+                    const std::string& close = "") {
+  std::ostringstream text;
+  text.precision(17);
+  unsigned state = 12345;
+  const auto uniform = [&] {
+    state = state * 1664525u + 1013904223u;
+    return static_cast<double>(state >> 8) / (1 << 23) - 1;
+  };
+  for (int t = 0; t < rows; ++t) {
+    const double a = uniform();
+    const double b = uniform();
+    text << open << a << separator << b << separator << 0.5 * a - 0.3 * b * a << close << "\n";
+  }
+  return text.str();
+}
+
+Json run_json(const Workplace& w, const std::string& arguments) {
+  const Ran ran = w.kalstream("run " + arguments + " --json -");
+  EXPECT_EQ(ran.exit_code, fine) << ran.err;
+  return ran.exit_code == fine ? Json::parse(ran.out) : Json();
+}
+
+// ---- Help and version
+
+TEST(CommandLine, HelpTeachesByExample) {
+  const Workplace w;
+  const Ran ran = w.kalstream("--help");
+  EXPECT_EQ(ran.exit_code, fine);
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("Examples:"), HasSubstr("kalstream run --data my.csv"),
+                             HasSubstr("Exit codes")));
+  for (const char* command : {"run", "demo", "generate", "inspect"})
+    EXPECT_EQ(w.kalstream(std::string(command) + " --help").exit_code, fine) << command;
+}
+
+TEST(CommandLine, Version) {
+  const Workplace w;
+  const Ran ran = w.kalstream("--version");
+  EXPECT_EQ(ran.exit_code, fine);
+  EXPECT_EQ(ran.out, "kalstream " KALSTREAM_VERSION "\n");
+}
+
+// ---- run
+
+TEST(Run, TableNamesEveryLearner) {
+  const Workplace w;
+  w.file("d.csv", samples(120, ","));
+  const Ran ran = w.kalstream(
+      "run --data d.csv --hidden 3 --learner sgd,rmsprop,adam,ekf,dekf,iekf,alg1,alg2 --seeds 2");
+  ASSERT_EQ(ran.exit_code, fine) << ran.err;
+  for (const char* name : {"sgd", "rmsprop", "adam", "ekf", "dekf", "iekf", "alg1", "alg2"})
+    EXPECT_THAT(ran.out, HasSubstr(name));
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("NSE mean"), HasSubstr("5–95 %"), HasSubstr("µs/step")));
+  EXPECT_EQ(ran.err, "") << "no progress bar off a terminal";
+}
+
+TEST(Run, JsonHasTheDocumentedShape) {
+  const Workplace w;
+  w.file("d.csv", samples(150, ","));
+  const Json j =
+      run_json(w, "--data d.csv --hidden 3 --learner alg2,adam --seeds 4..6 --horizon 5");
+  ASSERT_EQ(j["summary"].size(), 2U);
+  const Json& s = j["summary"][0];
+  for (const char* key :
+       {"learner", "seeds", "steps", "nse_mean", "nse_median", "nse_p05", "nse_p95", "knse_mean",
+        "update_fraction", "us_per_step", "sustained_median"})
+    EXPECT_TRUE(s.contains(key)) << key;
+  EXPECT_EQ(s["learner"], "alg2");
+  EXPECT_EQ(s["seeds"], 3);
+  EXPECT_EQ(s["steps"], 150);
+  ASSERT_EQ(j["runs"].size(), 6U);
+  EXPECT_EQ(j["runs"][1]["seed"], 5);
+  for (const char* key : {"learner", "seed", "nse", "knse", "seconds", "sustained_at"})
+    EXPECT_TRUE(j["runs"][0].contains(key)) << key;
+  EXPECT_TRUE(j.contains("data"));
+  EXPECT_TRUE(s["sustained_median"].is_null());
+  double mean = 0;
+  for (int k = 0; k < 3; ++k) mean += j["runs"][k]["nse"].get<double>() / 3;
+  EXPECT_DOUBLE_EQ(s["nse_mean"].get<double>(), mean);
+}
+
+TEST(Run, ThreadsDoNotChangeResults) {
+  const Workplace w;
+  const std::string arguments =
+      "--data gen:narma10 --steps 200 --hidden 4 --learner alg2,ekf,adam --seeds 4 --horizon 3 ";
+  Json one = run_json(w, arguments + "--jobs 1");
+  Json four = run_json(w, arguments + "--jobs 4");
+  for (Json* j : {&one, &four})
+    for (Json& run : (*j)["runs"]) run.erase("seconds");
+  EXPECT_EQ(one["runs"], four["runs"]);
+}
+
+TEST(Run, JsonAndCsvAndPlotFiles) {
+  const Workplace w;
+  w.file("d.csv", "a,b,out\n" + samples(60, ","));
+  const Ran ran = w.kalstream(
+      "run --data d.csv --hidden 2 --learner adam --json r.json --csv p.csv --plot c.svg");
+  ASSERT_EQ(ran.exit_code, fine) << ran.err;
+  EXPECT_EQ(Json::parse(read_text(w.path("r.json")))["summary"][0]["steps"], 60);
+  const std::string csv = read_text(w.path("p.csv"));
+  EXPECT_TRUE(csv.starts_with("learner,seed,step,out,out_predicted\nadam,1,1,")) << csv;
+  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 61);
+  EXPECT_THAT(read_text(w.path("c.svg")), AllOf(HasSubstr("<svg"), HasSubstr("</svg>")));
+  EXPECT_EQ(w.files(), 4U) << "no temporary file stays behind";
+}
+
+TEST(Run, QuietSaysNothing) {
+  const Workplace w;
+  w.file("d.csv", samples(40, ","));
+  const Ran ran = w.kalstream("run --data d.csv --hidden 2 --learner adam --quiet");
+  EXPECT_EQ(ran.exit_code, fine);
+  EXPECT_EQ(ran.out + ran.err, "");
+}
+
+TEST(Run, StepsLimitTheRows) {
+  const Workplace w;
+  w.file("d.csv", samples(100, ","));
+  EXPECT_EQ(run_json(w, "--data d.csv --hidden 2 --steps 30")["summary"][0]["steps"], 30);
+  EXPECT_EQ(run_json(w, "--data gen:sine --hidden 2 --steps 30")["summary"][0]["steps"], 30);
+}
+
+TEST(Run, StopsWhenSustained) {
+  const Workplace w;
+  w.file("d.csv", [] {  // the target has the sign of the input: learnt at once
+    std::string text;
+    for (int t = 0; t < 900; ++t) text += t % 2 == 0 ? "1,0.5\n" : "-1,-0.5\n";
+    return text;
+  }());
+  const std::string arguments = "--data d.csv --hidden 2 --learner ekf";
+  const Json all = run_json(w, arguments);
+  const Json stopped = run_json(w, arguments + " --stop-when-sustained");
+  const auto at = stopped["runs"][0]["sustained_at"].get<std::size_t>();
+  EXPECT_EQ(all["runs"][0]["sustained_at"], at);
+  EXPECT_EQ(all["runs"][0]["steps"], 900);
+  EXPECT_EQ(stopped["runs"][0]["steps"], at);
+  EXPECT_GE(at, 500U);
+  EXPECT_LT(at, 600U);
+}
+
+TEST(Run, SettingsReachOneLearnerOrAll) {
+  const Workplace w;
+  w.file("d.csv", samples(80, ","));
+  const std::string arguments = "--data d.csv --hidden 3 --learner alg2,ekf ";
+  const auto nse = [&](const std::string& more) {
+    const Json j = run_json(w, arguments + more);
+    return std::pair(j["runs"][0]["nse"].get<double>(), j["runs"][1]["nse"].get<double>());
+  };
+  const auto base = nse("");
+  const auto one = nse("--set alg2.initial_covariance=0.01");
+  EXPECT_NE(one.first, base.first);
+  EXPECT_EQ(one.second, base.second);
+  const auto all = nse("--set process_noise=1e-3..1e-6 --set window=2");
+  EXPECT_NE(all.first, base.first);
+  EXPECT_NE(all.second, base.second);
+}
+
+TEST(Run, PresetsDiffer) {
+  const Workplace w;
+  const std::string arguments = "--data gen:kin-like --steps 200 --learner alg2 --hidden 4 ";
+  const auto nse = [&](const std::string& more) {
+    return run_json(w, arguments + more)["runs"][0]["nse"].get<double>();
+  };
+  const double paper = nse("--preset paper");
+  const double authors = nse("--preset authors");
+  EXPECT_NE(paper, authors);
+  EXPECT_EQ(authors, nse("--preset authors:kin8nm"));
+  EXPECT_NE(authors, nse("--preset authors:addition"));
+}
+
+TEST(Run, SeveralTargetsByNameAndNumber) {
+  const Workplace w;
+  w.file("d.csv", "a,b,c\n" + samples(80, ","));
+  const Json by_name = run_json(w, "--data d.csv --target c,b --hidden 2");
+  const Json by_number = run_json(w, "--data d.csv --target 3,2 --hidden 2");
+  EXPECT_EQ(by_name["data"]["targets"], Json({"c", "b"}));
+  EXPECT_EQ(by_name["runs"][0]["nse"], by_number["runs"][0]["nse"]);
+}
+
+TEST(Run, ScaleMakesRawDataWork) {
+  const Workplace w;
+  std::string raw;
+  for (int t = 0; t < 400; ++t) {
+    const double x = 1000 + 300 * std::sin(0.3 * t);
+    raw += std::to_string(x) + "," + std::to_string(1e5 + 40 * x) + "\n";
+  }
+  w.file("raw.csv", raw);
+  EXPECT_EQ(w.kalstream("run --data raw.csv --hidden 4").exit_code, bad_data);
+  const Json j = run_json(w, "--data raw.csv --hidden 4 --scale");
+  EXPECT_LT(j["runs"][0]["nse"].get<double>(), 1);
+}
+
+TEST(Run, AConstantInputIsAddedUnlessOneExists) {
+  const Workplace w;
+  const std::string plain = samples(80, ",");
+  w.file("plain.csv", plain);
+  std::string with_ones;
+  std::istringstream lines(plain);
+  for (std::string line; std::getline(lines, line);)
+    with_ones += line.substr(0, line.rfind(',')) + ",1" + line.substr(line.rfind(',')) + "\n";
+  w.file("ones.csv", with_ones);
+  EXPECT_EQ(run_json(w, "--data plain.csv --hidden 3")["runs"][0]["nse"],
+            run_json(w, "--data ones.csv --hidden 3")["runs"][0]["nse"]);
+}
+
+// ---- Every reader gives the same stream
+
+TEST(Readers, SameNumbersFromEveryFormat) {
+  const Workplace w;
+  const std::string csv = samples(60, ",");
+  w.file("d.csv", csv);
+  w.file("h.csv", "a,b,y\n" + csv);
+  w.file("d.tsv", samples(60, "\t"));
+  w.file("d.jsonl", samples(60, ",", "[", "]"));
+  w.file(
+      "d.arff",
+      "@relation r\n@attribute a numeric\n@attribute b real\n@attribute y numeric\n@data\n" + csv);
+  {
+    std::vector<double> inputs;
+    std::vector<double> targets;
+    std::istringstream fields(csv);
+    double v[3];
+    char comma = 0;
+    while (fields >> v[0] >> comma >> v[1] >> comma >> v[2]) {
+      inputs.insert(inputs.end(), {v[0], v[1]});
+      targets.push_back(v[2]);
+    }
+    mat_t* mat = Mat_CreateVer(w.path("d.mat").c_str(), nullptr, MAT_FT_MAT5);
+    const auto write = [&](const char* name, std::size_t rows, std::vector<double>& values) {
+      std::size_t dims[2] = {rows, values.size() / rows};
+      matvar_t* var = Mat_VarCreate(name, MAT_C_DOUBLE, MAT_T_DOUBLE, 2, dims, values.data(), 0);
+      Mat_VarWrite(mat, var, MAT_COMPRESSION_NONE);
+      Mat_VarFree(var);
+    };
+    write("input_set", 2, inputs);
+    write("target_set", 1, targets);
+    Mat_Close(mat);
+  }
+  const Json expected = run_json(w, "--data d.csv --hidden 3 --learner ekf")["runs"][0]["nse"];
+  for (const char* file : {"h.csv", "d.tsv", "d.jsonl", "d.arff", "d.mat"})
+    EXPECT_EQ(
+        run_json(w, std::string("--data ") + file + " --hidden 3 --learner ekf")["runs"][0]["nse"],
+        expected)
+        << file;
+}
+
+TEST(Readers, MissingTargetsAndInputsAreCounted) {
+  const Workplace w;
+  w.file("d.csv", samples(50, ",") + "0.1,0.2,nan\n0.1,,0.3\n0.1,0.2,\n" + samples(20, ","));
+  const Ran ran = w.kalstream("run --data d.csv --hidden 2 --learner ekf --json r.json");
+  ASSERT_EQ(ran.exit_code, fine) << ran.err;
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("1 rows with a missing"), HasSubstr("d.csv:52"),
+                             HasSubstr("2 rows without a target"), HasSubstr("d.csv:51")));
+  const Json run = Json::parse(read_text(w.path("r.json")))["runs"][0];
+  EXPECT_EQ(run["missing_targets"], 2);
+  EXPECT_EQ(run["skipped_rows"], 1);
+  EXPECT_EQ(run["scored"], 70);
+
+  // A skipped row leaves no trace: the same as if it were not in the file.
+  w.file("without.csv", samples(50, ",") + "0.1,0.2,nan\n0.1,0.2,\n" + samples(20, ","));
+  EXPECT_EQ(run_json(w, "--data without.csv --hidden 2 --learner ekf")["runs"][0]["nse"],
+            run["nse"]);
+}
+
+// ---- Bad input: a message that names file, line and remedy; nothing written
+
+struct Bad {
+  const char* name;
+  std::string text;       // of d.csv
+  std::string arguments;  // after run --data d.csv
+  int code;
+  std::vector<std::string> says;
+};
+
+class BadInput : public ::testing::TestWithParam<Bad> {};
+
+TEST_P(BadInput, IsExplainedAndLeavesNothing) {
+  const Bad& bad = GetParam();
+  const Workplace w;
+  w.file("d.csv", bad.text);
+  const Ran ran =
+      w.kalstream("run --data d.csv --json r.json --csv p.csv --plot c.svg " + bad.arguments);
+  EXPECT_EQ(ran.exit_code, bad.code) << ran.err;
+  for (const std::string& part : bad.says) EXPECT_THAT(ran.err, HasSubstr(part));
+  EXPECT_EQ(ran.out, "");
+  EXPECT_EQ(w.files(), 1U) << "only d.csv";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    CommandLine, BadInput,
+    ::testing::Values(
+        Bad{"RaggedRow", "1,2\n3,4,5\n", "", bad_data, {"d.csv:2"}},
+        Bad{"Text", "1,2\n3,four\n", "", bad_data, {"d.csv:2", "four", "missing"}},
+        Bad{"Infinity", "1,2\n3,inf\n", "", bad_data, {"d.csv:2", "inf"}},
+        Bad{"Overflow", "1,2\n3,1e999\n", "", bad_data, {"d.csv:2", "1e999"}},
+        Bad{"Empty", "", "", bad_data, {"d.csv"}},
+        Bad{"HeaderOnly", "a,b\n", "", bad_data, {"d.csv"}},
+        Bad{"MissingColumn", "a,b\n1,2\n", "--target c", bad_data, {"d.csv", "\"c\"", "a", "b"}},
+        Bad{"TargetOutOfRange",
+            "1,0.5\n2,7\n",
+            "",
+            bad_data,
+            {"d.csv:2", "7", "[-1,1]", "--scale", "output=identity"}},
+        Bad{"ConstantTarget", "1,0.5\n2,0.5\n", "", bad_data, {"d.csv", "does not vary"}},
+        Bad{"UnknownLearner",
+            "1,0.1\n2,0.2\n",
+            "--learner lstm",
+            usage,
+            {"lstm", "sgd, rmsprop, adam, ekf"}},
+        Bad{"LearnerTwice", "1,0.1\n2,0.2\n", "--learner ekf,ekf", usage, {"twice"}},
+        Bad{"UnknownKey",
+            "1,0.1\n2,0.2\n",
+            "--set alg2.covariance=1",
+            usage,
+            {"alg2.covariance", "alg2.initial_covariance"}},
+        Bad{"KeyOfAbsentLearner",
+            "1,0.1\n2,0.2\n",
+            "--set ekf.process_noise=1",
+            usage,
+            {"ekf", "not among"}},
+        Bad{"NotANumber",
+            "1,0.1\n2,0.2\n",
+            "--set alg2.initial_covariance=big",
+            usage,
+            {"big", "number"}},
+        Bad{"NotASchedule", "1,0.1\n2,0.2\n", "--set process_noise=1..", usage, {"A..B"}},
+        Bad{"NoValue", "1,0.1\n2,0.2\n", "--set window", usage, {"key=value"}},
+        Bad{"WindowZero", "1,0.1\n2,0.2\n", "--window 0", usage, {"--window"}},
+        Bad{"WindowZeroBySet", "1,0.1\n2,0.2\n", "--set window=0", usage, {"window", "at least 1"}},
+        Bad{"NegativeCovariance",
+            "1,0.1\n2,0.2\n",
+            "--learner ekf --set ekf.initial_covariance=-1",
+            usage,
+            {"ekf", "initial_covariance", "positive"}},
+        Bad{"UnknownPreset", "1,0.1\n2,0.2\n", "--preset best", usage, {"best", "authors"}},
+        Bad{"UnknownStreamOfPreset",
+            "1,0.1\n2,0.2\n",
+            "--preset paper:kin9",
+            usage,
+            {"kin9", "kin8nm"}},
+        Bad{"BadSeeds", "1,0.1\n2,0.2\n", "--seeds 5..2", usage, {"--seeds"}},
+        Bad{"UnknownOption", "1,0.1\n2,0.2\n", "--lerner ekf", usage, {"--lerner"}}),
+    [](const auto& suite) { return suite.param.name; });
+
+TEST(CommandLine, OtherUsageErrors) {
+  const Workplace w;
+  EXPECT_EQ(w.kalstream("").exit_code, usage);
+  EXPECT_EQ(w.kalstream("fly").exit_code, usage);
+  EXPECT_EQ(w.kalstream("run").exit_code, usage);
+  EXPECT_EQ(w.kalstream("run --data nowhere.csv").exit_code, bad_data);
+  const Ran generator = w.kalstream("run --data gen:nothing");
+  EXPECT_EQ(generator.exit_code, usage);
+  EXPECT_THAT(generator.err, HasSubstr("narma10"));
+  EXPECT_EQ(w.kalstream("run --data gen:addition?m=3").exit_code, usage);
+  EXPECT_EQ(w.kalstream("inspect").exit_code, usage);
+}
+
+TEST(CommandLine, AFileThatCannotBeWrittenIsAFailure) {
+  const Workplace w;
+  w.file("d.csv", samples(20, ","));
+  const Ran ran = w.kalstream("run --data d.csv --hidden 2 --json no/such/folder/r.json");
+  EXPECT_EQ(ran.exit_code, failure);
+  EXPECT_THAT(ran.err, HasSubstr("no/such/folder/r.json"));
+}
+
+// ---- The other commands
+
+TEST(Generate, WritesWhatRunReads) {
+  const Workplace w;
+  for (const char* name : {"addition", "kin-like", "puma-like", "mackey-glass", "narma10", "lorenz",
+                           "friedman", "sine"}) {
+    const std::string out = std::string(name) + ".csv";
+    ASSERT_EQ(w.kalstream(std::string("generate ") + name + " --rows 40 --out " + out).exit_code,
+              fine)
+        << name;
+    EXPECT_EQ(run_json(w, "--data " + out + " --hidden 2 --learner adam")["runs"][0]["nse"],
+              run_json(w, std::string("--data gen:") + name +
+                              " --steps 40 --hidden 2 --learner adam")["runs"][0]["nse"])
+        << name;
+  }
+  const Ran ran = w.kalstream("generate addition --set n=4 --set seed=9 --rows 3");
+  EXPECT_EQ(ran.exit_code, fine);
+  EXPECT_EQ(std::count(ran.out.begin(), ran.out.end(), '\n'), 4);
+}
+
+TEST(Inspect, ShowsDataAndSettings) {
+  const Workplace w;
+  w.file("d.csv", "load,price\n1,20\n2,30\n3,25\n");
+  const Ran data = w.kalstream("inspect --data d.csv");
+  EXPECT_EQ(data.exit_code, fine);
+  EXPECT_THAT(data.out, AllOf(HasSubstr("3 rows"), HasSubstr("price"), HasSubstr("--scale")));
+  const Ran learner = w.kalstream("inspect --learner alg2 --preset authors:addition");
+  EXPECT_EQ(learner.exit_code, fine);
+  EXPECT_THAT(learner.out, AllOf(HasSubstr("alg2.feedback"), HasSubstr("mixture")));
+}
+
+TEST(Demo, EndsWithATableAndAPicture) {
+  const Workplace w;
+  const Ran ran = w.kalstream("demo --data gen:sine --steps 150 --out curves.svg");
+  ASSERT_EQ(ran.exit_code, fine) << ran.err;
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("alg2"), HasSubstr(w.path("curves.svg").string())));
+  EXPECT_THAT(read_text(w.path("curves.svg")), HasSubstr("<svg"));
+}
+
+}  // namespace
+}  // namespace kalstream::test
