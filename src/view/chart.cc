@@ -124,8 +124,9 @@ std::vector<Tick> linear_ticks(double low, double high, int wanted) {
   std::vector<Tick> ticks;
   for (int i = 0; first + i <= last && i <= 2 * wanted; ++i) {
     const double value = first + i == 0 ? 0 : (first + i) * step;  // never −0
-    const int decimals = plain ? std::max(-exponent_of(step), 0)
-                               : std::max(exponent_of(value) - exponent_of(step), 0);
+    const int decimals = plain        ? std::max(-exponent_of(step), 0)
+                         : value == 0 ? 0
+                                      : std::max(exponent_of(value) - exponent_of(step), 0);
     ticks.push_back({value, plain ? plain_number(value, decimals) : scientific(value, decimals)});
   }
   return ticks;
