@@ -17,7 +17,7 @@ namespace kalstream::cli {
 namespace {
 
 struct DemoArguments {
-  std::string data = "gen:narma10";
+  std::string data = "gen:lorenz";
   std::size_t steps = default_generated_steps;
   std::string out = "kalstream-demo.svg";
 };

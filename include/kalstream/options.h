@@ -1,6 +1,7 @@
 // What a learner is made of: the network and one training rule, as plain values.
 //
-// Every struct has defaults that work; `validate()` throws std::invalid_argument and names the
+// The defaults are what docs/defaults.md measured to work best over many streams, and need no
+// knowledge of the stream or its length. `validate()` throws std::invalid_argument and names the
 // offending field. Symbols are those of docs/notation.md.
 #pragma once
 
@@ -61,7 +62,7 @@ struct NetworkOptions {
   bool output_bias = true;  ///< one more column of W^d, fed with 1
   OutputActivation output_activation = OutputActivation::tanh;
   double weight_deviation = 0.1;  ///< θ₁ ~ N(0, weight_deviation²)
-  GateBias gate_bias;
+  GateBias gate_bias = {.input = 1, .forget = 1, .output = {}};
   Derivative derivative = Derivative::tbptt;
   std::size_t window = 10;  ///< τ ≥ 1, for tbptt
   std::uint64_t seed = 1;
@@ -79,7 +80,7 @@ struct Sgd {
 
 /// v ← βv + (1−β)g²;  θ ← θ − μ g / (√v + ε).
 struct RmsProp {
-  Schedule learning_rate = 0.008;
+  Schedule learning_rate = 0.006;
   double decay = 0.99;
   double epsilon = 1e-8;
   void validate() const;
@@ -109,9 +110,9 @@ struct Ekf {
 /// One P_i per block, one innovation for all: S = Σ_i H_i P_i H_iᵀ + rI.
 struct Dekf {
   double initial_covariance = 100;
-  Schedule measurement_noise = 3;
-  Schedule process_noise = 1e-4;
-  Partition partition = Partition::node;
+  Schedule measurement_noise = 1;
+  Schedule process_noise = 1e-5;
+  Partition partition = Partition::gate;
   bool output_apart = false;  ///< published real-data experiments: W^d has an innovation of its own
   void validate() const;
 };
@@ -121,7 +122,7 @@ struct Iekf {
   double initial_covariance = 100;
   Schedule measurement_noise = 3;
   Schedule process_noise = 1e-4;
-  Partition partition = Partition::node;
+  Partition partition = Partition::gate;
   void validate() const;
 };
 
@@ -131,14 +132,14 @@ enum class Gate { squared_bound, bound };
 /// IEKF that learns only from errors its gate lets through, with measurement noise
 /// r_i = noise_floor + noise_factor·Tr(H_i P_i H_iᵀ)/n_d.
 struct Algorithm1 {
-  double initial_covariance = 10;
-  Schedule process_noise = 1e-7;
+  double initial_covariance = 30;
+  Schedule process_noise = 1e-5;
   double error_bound = 0.01;  ///< ζ̄ > 0
   double noise_floor = 0.5;   ///< the paper's text has none; see docs/noise-floor.md
   double noise_factor = 3;
   Gate gate = Gate::squared_bound;
   bool process_noise_when_gated = false;  ///< published real-data experiments: P gains qI anyway
-  Partition partition = Partition::node;
+  Partition partition = Partition::unit;
   void validate() const;
 };
 
@@ -151,7 +152,8 @@ struct Algorithm2 {
   Algorithm1 expert;                  ///< what all instances share; its error_bound is ignored
   std::vector<double> error_bounds;   ///< ζ̄_j; empty: √n_d, √n_d/2, …, 0.01
   std::vector<double> prior_weights;  ///< w_j at the start; empty: uniform
-  std::optional<double> mixing_rate;  ///< unset: 1/(8 n_d), the rate of the regret bound
+  /// Unset: 1/(8 n_d), for which Σ‖e‖² ≤ min_j Σ‖e_j‖² + 8 n_d ln N is proven (Appendix B).
+  std::optional<double> mixing_rate = 1;
   Feedback feedback = Feedback::own;
   void validate() const;
 };

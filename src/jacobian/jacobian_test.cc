@@ -438,6 +438,7 @@ TEST(InitialWeights, GateBiasesAreSetAndNothingElse) {
 TEST(InitialWeights, HaveTheDeviationAskedFor) {
   NetworkOptions network = test::small_network(20, 30, 1);
   network.weight_deviation = 0.25;
+  network.gate_bias = {};
   const Vector theta = initial_weights(network, ParameterLayout(network));
   double sum_sq = 0;
   for (const double w : theta) sum_sq += w * w;

@@ -75,12 +75,16 @@ class Fill {
          .process_noise = annealed(s_.alg2_q),
          .noise_floor = authors_ ? 0.5 : 0,
          .gate = authors_ && addition_ ? Gate::bound : Gate::squared_bound,
-         .process_noise_when_gated = authors_ && !addition_};
+         .process_noise_when_gated = authors_ && !addition_,
+         .partition = Partition::node};
   }
   void operator()(Algorithm2& o) const {
     o = {};
     (*this)(o.expert);
-    if (!authors_) return;  // the text's grid, uniform prior and rate are the defaults
+    if (!authors_) {  // the text's grid and prior are the defaults, its rate is not
+      o.mixing_rate.reset();
+      return;
+    }
     const std::size_t n = addition_ ? 8 : 5;
     o.error_bounds = log_spaced(0.01, addition_ ? 1 : 0.125, n);
     o.prior_weights = linear_spaced(1, addition_ ? 0.005 : 0.5, n);

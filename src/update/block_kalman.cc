@@ -10,6 +10,13 @@ namespace kalstream {
 using kernels::packed_diagonal;
 using kernels::packed_size;
 
+namespace {
+
+// Mean variance of a prediction, in targets of size one, below which a block cannot explain it.
+constexpr double least_information = 1e-12;
+
+}  // namespace
+
 BlockKalman::BlockKalman(const BlockKalmanOptions& options, const ParameterLayout& layout)
     : options_(options),
       n_d_(layout.n_d),
@@ -108,7 +115,9 @@ void BlockKalman::innovation(BlockState& b) {
       b.S[k * n_d_ + l] = kernels::dot(b.n, &H_[b.h_offset + k * b.n], &W_[b.h_offset + l * b.n]);
 }
 
-// S ← L with LLᵀ = S + rI, r = floor + noise_factor·Tr(S)/n_d.
+// S ← L with LLᵀ = S + rI, r = floor + noise_factor·Tr(S)/n_d. Without a floor the gain has no
+// scale: PHᵀ/(4HPHᵀ) sends weights to 1e90 as H goes to 0, and is 0/0 there. A block with as good
+// as no information is therefore left alone (L = 0), as any r > 0 would do.
 StepStatus BlockKalman::factor(std::vector<double>& S, double floor) const {
   double trace = 0;
   for (std::size_t k = 0; k < n_d_; ++k) {
@@ -116,6 +125,10 @@ StepStatus BlockKalman::factor(std::vector<double>& S, double floor) const {
     if (!std::isfinite(s)) return StepStatus::rejected_non_finite;
     if (s < 0) return StepStatus::rejected_covariance;  // hᵀPh < 0: P is not a covariance
     trace += s;
+  }
+  if (floor == 0 && trace <= least_information * static_cast<double>(n_d_)) {
+    std::fill(S.begin(), S.end(), 0.0);
+    return StepStatus::applied;
   }
   const double r = floor + options_.noise_factor * trace / static_cast<double>(n_d_);
   for (std::size_t k = 0; k < n_d_; ++k) {
@@ -132,8 +145,7 @@ StepStatus BlockKalman::factor(std::vector<double>& S, double floor) const {
 }
 
 // W ← PHᵀL⁻ᵀ, so that G e = W(L⁻¹e) and GHP = WWᵀ: exactly symmetric, and Tr P can only fall.
-// A pivot of L is 0 only if its output carries no information and no noise (H_i = 0 and r = 0,
-// possible without a noise floor): then the limit of the gain for small r > 0 is taken, zero.
+// A pivot of 0 means no information: no gain.
 StepStatus BlockKalman::gain(const BlockState& b, const std::vector<double>& L,
                              std::span<const double> e, double q, std::span<const double> theta) {
   double* candidate = &theta_new_[b.h_offset / n_d_];
