@@ -47,7 +47,6 @@ void* counted(std::size_t size, std::size_t alignment) {
 namespace kalstream {
 namespace {
 
-using test::near;
 using test::normals;
 using test::random_stream;
 using test::same_bits;
