@@ -37,7 +37,7 @@ test-tsan: test-packages
 # Speed of the kernels and of whole steps (Google Benchmark)
 bench: packages
 	@tools/install-packages.sh libbenchmark-dev
-	@cmake --preset release -DKALSTREAM_BUILD_BENCH=ON >/dev/null
+	@cmake --preset release -DKALSTREAM_BUILD_TESTS=OFF -DKALSTREAM_BUILD_BENCH=ON >/dev/null
 	@cmake --build --preset release -j $(JOBS) --target kalstream_bench
 	build/release/kalstream_bench
 

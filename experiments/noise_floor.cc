@@ -11,8 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "data/generators.h"
-#include "data/reader.h"
+#include "data/source.h"
 #include "eval/comparison.h"
 #include "io/atomic_file.h"
 #include "kalstream/presets.h"
@@ -26,10 +25,6 @@ namespace {
 using namespace kalstream;
 
 constexpr std::size_t steps = 2500;
-
-Dataset load(const std::string& source) {
-  return source.starts_with("gen:") ? generate(source.substr(4), steps) : read_dataset(source, {});
-}
 
 LearnerOptions text_with_floor(const Dataset& data, double floor) {
   const auto experiment = experiment_named(data.name).value_or(Experiment::kin8nm);
@@ -60,7 +55,7 @@ int main(int argc, char** argv) try {
     fmt::print(stderr, "usage: noise_floor STREAM OUT.svg [SEEDS]\n");
     return 2;
   }
-  const Dataset data = load(argv[1]);
+  const Dataset data = load(argv[1], steps);
   const std::size_t seeds = argc > 3 ? std::strtoul(argv[3], nullptr, 10) : 10;
   ComparisonOptions options{.seeds = {}, .evaluation = {.steps = steps}};
   for (std::size_t s = 1; s <= seeds; ++s) options.seeds.push_back(s);

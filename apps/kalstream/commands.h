@@ -1,12 +1,30 @@
 // One function per subcommand: each adds itself to the program.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
+#include <charconv>
+#include <cmath>
+#include <string>
 
 namespace kalstream::cli {
 
 /// Exit codes, stable: scripts rely on them.
 enum Exit { fine = 0, failure = 1, usage = 2, bad_data = 3 };
+
+/// A number of something, with a message people can read.
+inline CLI::Validator whole_number(double low, double high) {
+  return {[=](const std::string& text) -> std::string {
+            double v = 0;
+            const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), v);
+            const bool ok = error == std::errc() && end == text.data() + text.size() &&
+                            v == std::floor(v) && v >= low && v <= high;
+            return ok ? ""
+                      : fmt::format("'{}' is not a whole number from {} to {}", text, low, high);
+          },
+          "N"};
+}
 
 void add_run(CLI::App& app);
 void add_demo(CLI::App& app);

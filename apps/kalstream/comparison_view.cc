@@ -18,9 +18,11 @@ namespace {
 using view::Align;
 using view::Cell;
 
-std::string number(double v) { return std::isfinite(v) ? fmt::format("{:.4f}", v) : "n/a"; }
+std::string number(double v) {
+  return v < 1000 ? fmt::format("{:.4f}", v) : view::format_number(v, 4);
+}
 
-// The lowest value that rounds to what is shown counts as best; NaN never does.
+// NaN is never the lowest.
 double lowest(const std::vector<Summary>& rows, double Summary::*field) {
   double low = INFINITY;
   for (const Summary& s : rows) low = std::fmin(low, s.*field);
@@ -101,10 +103,13 @@ std::string learning_curves(const Dataset& data, const std::vector<Outcome>& out
 
   view::Panel panel{.x_label = "samples seen", .y_label = "NSE", .y_scale = view::Scale::log};
   for (const Outcome& o : outcomes) {
+    // The line ends with the shortest run: a median over those that happen to be left misleads.
+    std::size_t shortest = steps;
+    for (const RunResult& run : o.runs) shortest = std::min(shortest, run.steps);
     // Each run is smoothed first: quantiles of single squared errors would say little.
     std::vector<std::vector<double>> smooth;
     for (const RunResult& run : o.runs) {
-      smooth.push_back(moving_average(run.squared_error, window));
+      smooth.push_back(moving_average(std::span(run.squared_error).first(shortest), window));
       for (double& v : smooth.back()) v /= scale;
       // The mean of a handful of samples is no curve yet.
       std::fill_n(smooth.back().begin(), std::min(window / 4, smooth.back().size()), NAN);
@@ -129,33 +134,54 @@ std::string learning_curves(const Dataset& data, const std::vector<Outcome>& out
        .description = "Normalised squared error against samples seen, one line per learner"});
 }
 
-std::string remarks(const Dataset& data, const std::vector<Outcome>& outcomes) {
+std::string remarks(const Dataset& data, const std::vector<Outcome>& outcomes,
+                    std::size_t horizon) {
   std::string text;
-  const RunResult& first = outcomes.front().runs.front();
-  const auto first_row = [&](auto is_it) {
-    for (std::size_t t = 0; t < first.steps; ++t)
-      if (is_it(t))
-        return data.lines.empty() ? fmt::format("row {}", t + 1)
-                                  : fmt::format("{}:{}", data.source, data.lines[t]);
-    return std::string();
+  // One line if all runs agree on how many rows, else one per learner with the most of its runs.
+  const auto rows = [&](std::size_t RunResult::*count, const char* what, const auto& is_one) {
+    const auto most = [&](const Outcome& o) {
+      std::size_t n = 0;
+      for (const RunResult& run : o.runs) n = std::max(n, run.*count);
+      return n;
+    };
+    bool agree = true;
+    for (const Outcome& o : outcomes)
+      for (const RunResult& run : o.runs) agree &= run.*count == most(outcomes.front());
+    for (const Outcome& o : outcomes) {
+      if (most(o) == 0) continue;
+      const RunResult& run = o.runs.front();
+      std::size_t t = 0;
+      while (t < run.steps && !is_one(run, t)) ++t;
+      const std::string first =
+          t == run.steps       ? ""
+          : data.lines.empty() ? fmt::format(" (the first: row {})", t + 1)
+                               : fmt::format(" (the first: {}:{})", data.source, data.lines[t]);
+      text +=
+          fmt::format("{}{} rows {}{}\n", agree ? "" : o.name + ": up to ", most(o), what, first);
+      if (agree) break;
+    }
   };
-  if (first.skipped_rows > 0)
-    text += fmt::format(
-        "{} rows with a missing or unusable input were skipped, not learnt from "
-        "(the first: {})\n",
-        first.skipped_rows, first_row([&](std::size_t t) { return !all_finite(data.x(t)); }));
-  if (first.missing_targets > 0)
-    text += fmt::format(
-        "{} rows without a target were passed through, neither scored nor learnt "
-        "from (the first: {})\n",
-        first.missing_targets,
-        first_row([&](std::size_t t) { return all_finite(data.x(t)) && !all_finite(data.d(t)); }));
-  for (const Outcome& outcome : outcomes)
-    if (const std::size_t n = summarise(outcome).rejected_updates; n > 0)
+  const auto no_prediction = [&](const RunResult& run, std::size_t t) {
+    return std::isnan(run.prediction[t * data.n_targets()]);
+  };
+  rows(&RunResult::skipped_rows, "with a missing or unusable input were skipped, not learnt from",
+       no_prediction);
+  rows(&RunResult::missing_targets,
+       "without a target were passed through, neither scored nor learnt from",
+       [&](const RunResult& run, std::size_t t) {
+         return !no_prediction(run, t) && !all_finite(data.d(t));
+       });
+  for (const Outcome& outcome : outcomes) {
+    const Summary s = summarise(outcome);
+    if (s.rejected_updates > 0)
       text += fmt::format(
-          "{}: {} updates were rejected because they would have made a weight or "
-          "covariance unusable\n",
-          outcome.name, n);
+          "{}: {} updates were rejected because they would have made a weight or covariance "
+          "unusable\n",
+          outcome.name, s.rejected_updates);
+    if (horizon > 0 && std::isnan(s.knse_mean))
+      text += fmt::format("{}: no row has one {} rows after it, so there is no kNSE\n",
+                          outcome.name, horizon);
+  }
   return text;
 }
 

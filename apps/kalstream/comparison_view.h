@@ -26,6 +26,6 @@ std::string comparison_table(const std::vector<Outcome>& outcomes, const TableCo
 std::string learning_curves(const Dataset& data, const std::vector<Outcome>& outcomes);
 
 /// Remarks a user should not miss: rows left out, updates rejected. One per line, may be empty.
-std::string remarks(const Dataset& data, const std::vector<Outcome>& outcomes);
+std::string remarks(const Dataset& data, const std::vector<Outcome>& outcomes, std::size_t horizon);
 
 }  // namespace kalstream::cli

@@ -7,9 +7,9 @@
 
 #include "commands.h"
 #include "comparison_view.h"
+#include "data/source.h"
 #include "io/atomic_file.h"
 #include "settings.h"
-#include "stream.h"
 #include "view/progress.h"
 #include "view/table.h"
 
@@ -18,15 +18,15 @@ namespace {
 
 struct DemoArguments {
   std::string data = "gen:lorenz";
-  std::size_t steps = default_generated_steps;
+  std::size_t steps = 5000;
   std::string out = "kalstream-demo.svg";
 };
 
 void demo(const DemoArguments& a) {
   const auto start = std::chrono::steady_clock::now();
-  const Dataset data = load_stream({.data = a.data, .steps = a.steps});
-  const auto contenders =
-      make_contenders({"sgd", "adam", "dekf", "alg2", "ekf"}, "", data, data.rows());
+  const Dataset data = load(a.data, a.steps);
+  const auto contenders = make_contenders({"sgd", "adam", "dekf", "alg2", "ekf"}, "", data);
+  require_writable(a.out);
   fmt::print(
       "{} rows of {} arrive one by one. Each network predicts a row before it sees the target,\n"
       "then learns from it: no training set, no second pass. Three random starts each.\n\n",
@@ -52,7 +52,7 @@ void add_demo(CLI::App& app) {
   cmd->add_option("--data", a->data, "Another stream: FILE or gen:NAME[?k=v&...]")
       ->capture_default_str();
   cmd->add_option("--steps", a->steps, "Rows of it")
-      ->check(CLI::PositiveNumber)
+      ->check(whole_number(1, 1e12))
       ->capture_default_str();
   cmd->add_option("--out", a->out, "Where to draw the learning curves (SVG)")
       ->capture_default_str();

@@ -8,7 +8,6 @@
 #include "data/csv_writer.h"
 #include "data/generators.h"
 #include "io/atomic_file.h"
-#include "stream.h"
 
 namespace kalstream::cli {
 namespace {
@@ -16,7 +15,7 @@ namespace {
 struct GenerateArguments {
   std::string name;
   std::vector<std::string> set;
-  std::size_t rows = default_generated_steps;
+  std::size_t rows = 5000;
   std::string out = "-";
 };
 
@@ -55,7 +54,7 @@ void add_generate(CLI::App& app) {
       ->allow_extra_args(false)
       ->take_all();
   cmd->add_option("--rows", a->rows, "How many rows")
-      ->check(CLI::PositiveNumber)
+      ->check(whole_number(1, 1e12))
       ->capture_default_str();
   cmd->add_option("--out", a->out, "File to write; - for standard output")->capture_default_str();
   cmd->footer(list_of_generators());

@@ -6,12 +6,10 @@
 #include <memory>
 
 #include "commands.h"
-#include "core/finite.h"
-#include "core/layout.h"
+#include "data/source.h"
 #include "eval/statistics.h"
-#include "kernels/kernels.h"
+#include "learner/footprint.h"
 #include "settings.h"
-#include "stream.h"
 #include "view/progress.h"
 #include "view/table.h"
 
@@ -19,7 +17,8 @@ namespace kalstream::cli {
 namespace {
 
 struct InspectArguments {
-  StreamArguments stream;
+  std::string data;
+  std::vector<std::string> targets;
   std::vector<std::string> learners;
   std::string preset;
   std::size_t hidden = 0;
@@ -87,26 +86,16 @@ void describe(const Dataset& data) {
 }
 
 void describe(const Contender& c) {
-  const ParameterLayout layout(c.options.network);
-  fmt::print("\n{}: {} inputs, {} units, {} output{}: {} weights", c.name, c.options.network.inputs,
-             layout.n_s, layout.n_d, layout.n_d == 1 ? "" : "s", layout.size());
-  const auto covariance = [&](Partition partition, std::size_t copies) {
-    std::size_t numbers = 0;
-    const auto blocks = layout.blocks(partition);
-    for (const Block& b : blocks) numbers += kernels::packed_size(block_size(b));
-    fmt::print(", {} covariance block{}, {:.1f} MiB", blocks.size() * copies,
-               blocks.size() * copies == 1 ? "" : "s",
-               static_cast<double>(numbers * copies * sizeof(double)) / (1 << 20));
+  const NetworkOptions& network = c.options.network;
+  const Footprint f = footprint(c.options);
+  const auto plural = [](std::size_t n, const char* what) {
+    return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
   };
-  if (std::holds_alternative<Ekf>(c.options.rule)) covariance(Partition::full, 1);
-  if (const auto* r = std::get_if<Dekf>(&c.options.rule)) covariance(r->partition, 1);
-  if (const auto* r = std::get_if<Iekf>(&c.options.rule)) covariance(r->partition, 1);
-  if (const auto* r = std::get_if<Algorithm1>(&c.options.rule)) covariance(r->partition, 1);
-  if (const auto* r = std::get_if<Algorithm2>(&c.options.rule))
-    covariance(r->expert.partition, r->error_bounds.empty()
-                                        ? halving_error_bounds(layout.n_d).size()
-                                        : r->error_bounds.size());
-  fmt::print("\n");
+  fmt::print("\n{}: {}, {}, {}; ", c.name, plural(network.inputs, "input"),
+             plural(network.hidden, "unit"), plural(network.outputs, "output"));
+  if (f.networks > 1) fmt::print("{} of ", plural(f.networks, "network"));
+  fmt::print("{}, {}, {:.3g} MiB\n", plural(f.weights, "weight"),
+             plural(f.covariance_blocks, "covariance block"), f.bytes / (1 << 20));
   view::Table table({{"key for --set", view::Align::left},
                      {"value", view::Align::left},
                      {"meaning", view::Align::left}});
@@ -116,11 +105,11 @@ void describe(const Contender& c) {
 }
 
 void inspect(InspectArguments& a) {
-  if (a.stream.data.empty() && a.learners.empty())
+  if (a.data.empty() && a.learners.empty())
     throw std::invalid_argument("inspect what? Give --data, --learner or both");
   Dataset data;
-  if (!a.stream.data.empty()) data = load_stream(a.stream);
-  auto contenders = make_contenders(a.learners, a.preset, data, data.rows());
+  if (!a.data.empty()) data = load(a.data, is_generated(a.data) ? 5000 : 0, a.targets);
+  auto contenders = make_contenders(a.learners, a.preset, data);
   for (Contender& c : contenders) {
     if (a.hidden > 0) c.options.network.hidden = a.hidden;
     if (data.n_targets() > 0) {
@@ -128,7 +117,8 @@ void inspect(InspectArguments& a) {
       c.options.network.outputs = data.n_targets();
     }
   }
-  for (const std::string& assignment : a.set) apply_setting(contenders, assignment, data.rows());
+  const std::size_t run_length = std::max<std::size_t>(data.rows(), 1);
+  for (const std::string& assignment : a.set) apply_setting(contenders, assignment, run_length);
   for (const Contender& c : contenders) c.options.validate();
   if (data.n_targets() > 0) describe(data);
   for (const Contender& c : contenders) describe(c);
@@ -140,12 +130,11 @@ void add_inspect(CLI::App& app) {
   auto a = std::make_shared<InspectArguments>();
   CLI::App* cmd =
       app.add_subcommand("inspect", "Show what a stream holds, and every setting of a learner");
-  cmd->add_option("--data", a->stream.data, "FILE or gen:NAME[?k=v&...]");
-  cmd->add_option("--target", a->stream.targets, "Target columns (default: the last)")
-      ->delimiter(',');
+  cmd->add_option("--data", a->data, "FILE or gen:NAME[?k=v&...]");
+  cmd->add_option("--target", a->targets, "Target columns (default: the last)")->delimiter(',');
   cmd->add_option("--learner", a->learners, "Learners, as for run")->delimiter(',');
   cmd->add_option("--preset", a->preset, "As for run");
-  cmd->add_option("--hidden", a->hidden, "LSTM units")->check(CLI::PositiveNumber);
+  cmd->add_option("--hidden", a->hidden, "LSTM units")->check(whole_number(1, 1e6));
   cmd->add_option("--set", a->set, "As for run")->allow_extra_args(false)->take_all();
   cmd->footer(
       "  kalstream inspect --data my.csv\n"

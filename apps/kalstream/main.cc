@@ -27,6 +27,17 @@ constexpr const char* examples = R"(Examples:
 
 Exit codes: 0 fine, 1 failure, 2 usage or configuration, 3 bad data.)";
 
+// CLI11 would only say that a command is required.
+void check_command(const CLI::App& app, const std::string& name) {
+  if (name.starts_with("-")) return;
+  std::string known;
+  for (const CLI::App* command : app.get_subcommands({})) {
+    if (command->get_name() == name) return;
+    known += (known.empty() ? "" : ", ") + command->get_name();
+  }
+  throw std::invalid_argument(fmt::format("unknown command '{}'; there are {}", name, known));
+}
+
 int fail(int code, const char* message) {
   fmt::print(stderr, "kalstream: {}\n", message);
   return code;
@@ -49,7 +60,10 @@ int main(int argc, char** argv) {
   cli::add_inspect(app);
 
   try {
+    if (argc > 1) check_command(app, argv[1]);
     app.parse(argc, argv);
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+      throw std::runtime_error("standard output cannot be written");
     return cli::fine;
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? cli::fine : cli::usage;
@@ -59,8 +73,8 @@ int main(int argc, char** argv) {
     return fail(cli::usage, error.what());
   } catch (const std::bad_alloc&) {
     return fail(cli::failure,
-                "not enough memory; a full covariance needs 4 n^2 bytes for n weights: use fewer "
-                "--hidden units or another learner than ekf");
+                "not enough memory; use fewer --hidden units, rows or --jobs (kalstream inspect "
+                "--data F --learner L shows what a learner needs)");
   } catch (const std::exception& error) {
     return fail(cli::failure, error.what());
   }

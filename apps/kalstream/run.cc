@@ -1,26 +1,33 @@
 // kalstream run: progressive validation of learners on a stream.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <memory>
 
 #include "commands.h"
 #include "comparison_view.h"
 #include "core/finite.h"
+#include "data/source.h"
 #include "eval/parallel.h"
 #include "io/atomic_file.h"
 #include "io/results.h"
+#include "learner/footprint.h"
 #include "settings.h"
-#include "stream.h"
 #include "view/progress.h"
 
 namespace kalstream::cli {
 namespace {
 
 struct RunArguments {
-  StreamArguments stream;
+  std::string data;
+  std::vector<std::string> targets;
+  std::size_t steps = 0;
+  std::size_t horizon = 0;
   std::vector<std::string> learners = {"alg2"};
   std::string preset;
   std::size_t hidden = 0;
@@ -36,7 +43,7 @@ struct RunArguments {
   bool quiet = false;
 };
 
-std::uint64_t whole_number(const std::string& text, const std::string& whole) {
+std::uint64_t seed_number(const std::string& text, const std::string& whole) {
   std::uint64_t v = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), v);
   if (error != std::errc() || end != text.data() + text.size() || text.empty())
@@ -49,12 +56,12 @@ std::uint64_t whole_number(const std::string& text, const std::string& whole) {
 std::vector<std::uint64_t> parse_seeds(const std::string& text) {
   const auto dots = text.find("..");
   const bool range = dots != std::string::npos;
-  const std::uint64_t first = range ? whole_number(text.substr(0, dots), text) : 1;
-  const std::uint64_t last = whole_number(range ? text.substr(dots + 2) : text, text);
+  const std::uint64_t first = range ? seed_number(text.substr(0, dots), text) : 1;
+  const std::uint64_t last = seed_number(range ? text.substr(dots + 2) : text, text);
   if (last < first || last - first >= 1'000'000)
     throw std::invalid_argument(fmt::format("--seeds {}: there must be 1 to 1,000,000", text));
   std::vector<std::uint64_t> seeds;
-  for (std::uint64_t s = first; s <= last; ++s) seeds.push_back(s);
+  for (std::uint64_t k = 0; k <= last - first; ++k) seeds.push_back(first + k);
   return seeds;
 }
 
@@ -74,20 +81,106 @@ void check_target_range(const Dataset& data, const std::vector<Contender>& conte
   }
 }
 
-void run(RunArguments& a) {
-  const auto seeds = parse_seeds(a.seeds);
-  if (a.stream.steps == 0 && is_generated(a.stream.data) && a.preset.empty())
-    a.stream.steps = default_generated_steps;
-  Dataset data = load_stream(a.stream);
-  if (!a.preset.empty() && a.stream.steps == 0) {
-    a.stream.steps =
-        static_cast<std::size_t>(published_run_length(experiment_for(a.preset, data).first));
-    if (is_generated(a.stream.data)) data = load_stream(a.stream);
-  }
-  const std::size_t steps =
-      a.stream.steps == 0 ? data.rows() : std::min(a.stream.steps, data.rows());
+// Rows a preset asks for, of this stream.
+std::size_t published_rows(const RunArguments& a, const Dataset& data) {
+  return static_cast<std::size_t>(published_run_length(experiment_for(a.preset, data).first));
+}
 
-  auto contenders = make_contenders(a.learners, a.preset, data, steps);
+// All of a file unless --steps says less; a generator has no end.
+Dataset load_data(const RunArguments& a) {
+  if (a.steps > 0) return load(a.data, a.steps + a.horizon, a.targets);
+  if (!is_generated(a.data)) return load(a.data, 0, a.targets);
+  const std::size_t rows = a.preset.empty() ? 5000 : published_rows(a, load(a.data, 1, a.targets));
+  return load(a.data, rows + a.horizon, a.targets);
+}
+
+// What the user says, the published number with a preset, else all there is.
+std::size_t rows_to_run(const RunArguments& a, const Dataset& data) {
+  std::size_t rows = data.rows();
+  if (a.steps > 0)
+    rows = a.steps;
+  else if (!a.preset.empty())
+    rows = published_rows(a, data);
+  else if (is_generated(a.data))
+    rows -= a.horizon;
+  return std::min(rows, data.rows());
+}
+
+void check_something_to_predict(const Dataset& data, std::size_t steps) {
+  const double variance = target_variance(data, steps);
+  const std::string target = fmt::format("{}", fmt::join(data.target_names, ", "));
+  if (std::isnan(variance))
+    throw DataError(fmt::format(
+        "{}: no row has all its inputs and its target ({}); choose other columns with --target, or "
+        "fill the gaps",
+        data.source, target));
+  if (!(variance > 0))
+    throw DataError(fmt::format(
+        "{}: the target ({}) does not vary over the {} rows used, so there is nothing to predict; "
+        "choose another column with --target",
+        data.source, target, steps));
+}
+
+// Files that would be overwritten by mistake or cannot be written are found before the work.
+void check_outputs(const RunArguments& a) {
+  namespace fs = std::filesystem;
+  std::vector<std::string> used{a.data};
+  std::error_code ignored;
+  for (const std::string& out : {a.json, a.csv, a.plot}) {
+    if (out.empty()) continue;
+    for (const std::string& other : used)
+      if (out == other || fs::equivalent(out, other, ignored))
+        throw std::invalid_argument(
+            fmt::format("'{}' is named twice and would be overwritten; choose another name", out));
+    used.push_back(out);
+    if (out != "-") require_writable(out);
+  }
+}
+
+// As many of the largest learners as run at a time must fit into memory.
+void check_memory(const std::vector<Contender>& contenders, const Dataset& data,
+                  const ComparisonOptions& options) {
+  std::vector<std::pair<double, std::string>> needs;
+  for (const Contender& c : contenders)
+    needs.insert(needs.end(), options.seeds.size(), {footprint(options_on(c, data)).bytes, c.name});
+  std::sort(needs.rbegin(), needs.rend());
+  const std::size_t jobs =
+      std::min(needs.size(), options.jobs == 0 ? default_jobs() : options.jobs);
+  double bytes = 0;
+  for (std::size_t k = 0; k < jobs; ++k) bytes += needs[k].first;
+  const double machine =
+      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  constexpr double gib = 1 << 30;
+  if (bytes > 0.9 * machine)
+    throw std::invalid_argument(fmt::format(
+        "{} needs {:.1f} GiB, and {} runs at a time {:.1f} GiB, but this machine has {:.1f}; use "
+        "fewer --hidden units, smaller blocks (--set partition=node) or --jobs 1",
+        needs.front().second, needs.front().first / gib, jobs, bytes / gib, machine / gib));
+}
+
+void print_results(const RunArguments& a, const Dataset& data, std::size_t steps, std::size_t seeds,
+                   const std::vector<Outcome>& outcomes) {
+  fmt::print("{}: {} rows, {} inputs, {} target{}; {} seed{}\n", data.source, steps,
+             data.n_inputs(), data.n_targets(), data.n_targets() == 1 ? "" : "s", seeds,
+             seeds == 1 ? "" : "s");
+  if (!a.preset.empty()) {
+    const auto [experiment, published] = experiment_for(a.preset, data);
+    fmt::print("preset {}: {} {}\n", a.preset,
+               published ? "the published settings of"
+                         : "nothing is published for this stream; the settings of",
+               to_string(experiment));
+  }
+  fmt::print("{}", comparison_table(
+                       outcomes, {.sustained = a.stop_when_sustained || data.name == "addition"}));
+}
+
+void run(const RunArguments& a) {
+  const auto seeds = parse_seeds(a.seeds);
+  check_outputs(a);
+  const Dataset data = load_data(a);
+  const std::size_t steps = rows_to_run(a, data);
+
+  auto contenders = make_contenders(a.learners, a.preset, data);
   for (Contender& c : contenders) {
     c.scaled = a.scale;
     if (a.hidden > 0) c.options.network.hidden = a.hidden;
@@ -95,43 +188,28 @@ void run(RunArguments& a) {
   }
   for (const std::string& assignment : a.set) apply_setting(contenders, assignment, steps);
   check_target_range(data, contenders, steps);
-  if (!(target_variance(data, steps) > 0))
-    throw DataError(fmt::format(
-        "{}: the target does not vary over the {} rows used, so there is nothing to predict; "
-        "choose another column with --target",
-        data.source, steps));
-
-  const bool to_stdout = a.json == "-";
+  check_something_to_predict(data, steps);
   const ComparisonOptions options{.seeds = seeds,
                                   .evaluation = {.steps = steps,
-                                                 .horizon = a.stream.horizon,
+                                                 .horizon = a.horizon,
                                                  .stop_when_sustained = a.stop_when_sustained},
                                   .jobs = a.jobs};
+  check_memory(contenders, data, options);
+
   const auto outcomes = compare_with_progress(data.name, contenders, data, options,
                                               !a.quiet && view::is_terminal(stderr));
 
-  if (!a.csv.empty()) write_file(a.csv, predictions_csv(data, outcomes));
-  if (!a.plot.empty()) write_file(a.plot, learning_curves(data, outcomes));
-  if (to_stdout)
-    fmt::print("{}", results_json(data, outcomes));
-  else if (!a.json.empty())
-    write_file(a.json, results_json(data, outcomes));
-  if (a.quiet) return;
-  if (!to_stdout) {
-    fmt::print("{}: {} rows, {} inputs, {} target{}; {} seed{}\n", data.source, steps,
-               data.n_inputs(), data.n_targets(), data.n_targets() == 1 ? "" : "s", seeds.size(),
-               seeds.size() == 1 ? "" : "s");
-    if (!a.preset.empty()) {
-      const auto [experiment, published] = experiment_for(a.preset, data);
-      fmt::print("preset {}: {} {}\n", a.preset,
-                 published ? "the published settings of"
-                           : "nothing is published for this stream; the settings of",
-                 to_string(experiment));
-    }
-    fmt::print("{}", comparison_table(outcomes, {.sustained = a.stop_when_sustained ||
-                                                              data.name == "addition"}));
-  }
-  fmt::print(stderr, "{}", remarks(data, outcomes));
+  // What was computed is shown first: a full disk must not take the table with it.
+  if (!a.quiet && a.json != "-" && a.csv != "-")
+    print_results(a, data, steps, seeds.size(), outcomes);
+  const auto write = [](const std::string& to, const std::string& text) {
+    to == "-" ? fmt::print("{}", text) : write_file(to, text);
+  };
+  if (!a.json.empty()) write(a.json, results_json(data, outcomes));
+  if (!a.csv.empty()) write(a.csv, predictions_csv(data, outcomes));
+  if (!a.plot.empty()) write(a.plot, learning_curves(data, outcomes));
+  std::fflush(stdout);
+  if (!a.quiet) fmt::print(stderr, "{}", remarks(data, outcomes, a.horizon));
 }
 
 }  // namespace
@@ -143,8 +221,9 @@ void add_run(CLI::App& app) {
 
   CLI::App* cmd = app.add_subcommand(
       "run", "Predict a stream row by row, learning after each; compare learners");
-  cmd->add_option("--data", a->stream.data,
-                  "FILE (.csv .tsv .txt .jsonl .arff .mat) or gen:NAME[?k=v&...]")
+  cmd->add_option("--data", a->data,
+                  "FILE (.csv .tsv .txt .jsonl .arff .mat), - for text from standard input, or "
+                  "gen:NAME[?k=v&...]")
       ->required();
   cmd->add_option("--learner", a->learners, fmt::format("{}", fmt::join(learners, ", ")))
       ->delimiter(',')
@@ -152,19 +231,19 @@ void add_run(CLI::App& app) {
   cmd->add_option("--preset", a->preset,
                   "paper (the text) or authors (the published experiments), with the settings "
                   "published for this stream or, as authors:STREAM, for another");
-  cmd->add_option("--hidden", a->hidden, "LSTM units (default 16)")->check(CLI::PositiveNumber);
+  cmd->add_option("--hidden", a->hidden, "LSTM units (default 16)")->check(whole_number(1, 1e6));
   cmd->add_option("--window", a->window, "Samples to back-propagate through (default 10)")
-      ->check(CLI::PositiveNumber);
+      ->check(whole_number(1, 1e6));
   cmd->add_option("--seeds", a->seeds, "How many random starts, or which: 10, 5..14")
       ->capture_default_str();
-  cmd->add_option("--steps", a->stream.steps,
+  cmd->add_option("--steps", a->steps,
                   "Rows to use (default: all of a file, 5000 generated, the published number with "
                   "a preset)")
-      ->check(CLI::PositiveNumber);
-  cmd->add_option("--horizon", a->stream.horizon,
+      ->check(whole_number(1, 1e12));
+  cmd->add_option("--horizon", a->horizon,
                   "Also score forecasts this many rows ahead (kNSE), given the inputs until then")
-      ->check(CLI::PositiveNumber);
-  cmd->add_option("--target", a->stream.targets,
+      ->check(whole_number(1, 1e12));
+  cmd->add_option("--target", a->targets,
                   "Target columns, by name or number from 1 (default: the last)")
       ->delimiter(',');
   cmd->add_flag("--scale", a->scale,
@@ -177,9 +256,10 @@ void add_run(CLI::App& app) {
   cmd->add_flag("--stop-when-sustained", a->stop_when_sustained,
                 "End a run after 500 correct signs in a row");
   cmd->add_option("--jobs", a->jobs,
-                  fmt::format("Runs at a time (default: {}, one per core)", default_jobs()));
+                  fmt::format("Runs at a time (default: {}, one per core)", default_jobs()))
+      ->check(whole_number(0, 1e4));
   cmd->add_option("--json", a->json, "Write results as JSON; - for standard output");
-  cmd->add_option("--csv", a->csv, "Write every prediction as CSV");
+  cmd->add_option("--csv", a->csv, "Write every prediction as CSV; - for standard output");
   cmd->add_option("--plot", a->plot, "Draw the learning curves as SVG");
   cmd->add_flag("--quiet", a->quiet, "No table, no progress, no remarks");
   cmd->footer(

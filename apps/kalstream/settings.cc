@@ -266,8 +266,7 @@ std::pair<Experiment, bool> experiment_for(const std::string& preset, const Data
 }
 
 std::vector<Contender> make_contenders(const std::vector<std::string>& names,
-                                       const std::string& preset_name, const Dataset& data,
-                                       std::size_t run_length) {
+                                       const std::string& preset_name, const Dataset& data) {
   const std::string family = preset_name.substr(0, preset_name.find(':'));
   if (!family.empty() && family != "paper" && family != "authors")
     throw std::invalid_argument(fmt::format(
@@ -278,10 +277,11 @@ std::vector<Contender> make_contenders(const std::vector<std::string>& names,
                     [&](const Contender& c) { return c.name == name; }))
       throw std::invalid_argument(fmt::format("learner '{}' is named twice", name));
     LearnerOptions options{.network = {}, .rule = rule_named(name)};
-    if (!family.empty())
-      options = preset(family == "paper" ? Preset::paper : Preset::authors,
-                       experiment_for(preset_name, data).first, options.rule,
-                       static_cast<double>(run_length));
+    if (!family.empty()) {
+      const Experiment experiment = experiment_for(preset_name, data).first;
+      options = preset(family == "paper" ? Preset::paper : Preset::authors, experiment,
+                       options.rule, published_run_length(experiment));
+    }
     contenders.push_back({name, options, false});
   }
   return contenders;

@@ -29,12 +29,13 @@ std::vector<Setting> settings_of(const LearnerOptions& options);
 
 /// A contender for each name in "alg2,ekf". The preset is "", "paper", "authors" or
 /// "authors:STREAM"; without :STREAM the data's name chooses, kin8nm if it is not a published one.
-/// Throws std::invalid_argument listing what is known.
+/// Its noise is annealed over the published run length. Throws std::invalid_argument listing what
+/// is known.
 std::vector<Contender> make_contenders(const std::vector<std::string>& names,
-                                       const std::string& preset, const Dataset& data,
-                                       std::size_t run_length);
+                                       const std::string& preset, const Dataset& data);
 
-/// "KEY=VALUE" for all contenders that have KEY, or "LEARNER.KEY=VALUE" for one.
+/// "KEY=VALUE" for all contenders that have KEY, or "LEARNER.KEY=VALUE" for one. A schedule A..B
+/// spans `run_length` samples.
 void apply_setting(std::vector<Contender>& contenders, const std::string& assignment,
                    std::size_t run_length);
 

@@ -15,8 +15,9 @@ namespace kalstream {
 ///     auto d_hat = learner->predict(x);          // uses targets before this sample only
 ///     auto report = learner->learn(x, d);        // or advance(x) when the target is missing
 ///
-/// After construction no call below allocates (clone excepted), throws or prints. A sample that
-/// cannot be used (wrong size, not finite) leaves the learner as it was and is reported.
+/// After construction predict, learn and advance neither allocate nor throw, and nothing prints. A
+/// sample that cannot be used (wrong size, not finite, inputs beyond ±1e100) leaves the learner as
+/// it was and is reported.
 class Learner {
  public:
   virtual ~Learner() = default;
@@ -36,7 +37,8 @@ class Learner {
 
   /// Predictions for the next `horizon` samples, whose inputs are the rows of `future_inputs`
   /// (horizon × inputs), into `d_hat` (horizon × outputs); weights and state stay as they are.
-  /// False, and `d_hat` untouched, when the sizes do not match or an input is not finite.
+  /// False, and `d_hat` untouched, when the sizes do not match or an input cannot be used. May
+  /// allocate when the horizon is longer than any before.
   virtual bool forecast(std::size_t horizon, std::span<const double> future_inputs,
                         std::span<double> d_hat) = 0;
 
@@ -55,9 +57,9 @@ class Learner {
 /// A learner for these options. Throws std::invalid_argument, naming the field, if they are wrong.
 std::unique_ptr<Learner> make_learner(const LearnerOptions& options);
 
-/// Wraps a learner so that it works on raw data: inputs are standardised and targets mapped into
-/// the network's range with running moments, using nothing a live stream would not know yet.
-/// Predictions come back in the units of the targets.
-std::unique_ptr<Learner> make_scaled(std::unique_ptr<Learner> inner, OutputActivation activation);
+/// The same for raw data: inputs are standardised and targets mapped into the network's range with
+/// running moments, using nothing a live stream would not know yet. Predictions come back in the
+/// units of the targets.
+std::unique_ptr<Learner> make_scaled_learner(const LearnerOptions& options);
 
 }  // namespace kalstream

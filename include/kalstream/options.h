@@ -62,6 +62,7 @@ struct NetworkOptions {
   bool output_bias = true;  ///< one more column of W^d, fed with 1
   OutputActivation output_activation = OutputActivation::tanh;
   double weight_deviation = 0.1;  ///< θ₁ ~ N(0, weight_deviation²)
+  /// Without input_bias there are no such weights, and this has no effect.
   GateBias gate_bias = {.input = 1, .forget = 1, .output = {}};
   Derivative derivative = Derivative::tbptt;
   std::size_t window = 10;  ///< τ ≥ 1, for tbptt
@@ -155,6 +156,9 @@ struct Algorithm2 {
   /// Unset: 1/(8 n_d), for which Σ‖e‖² ≤ min_j Σ‖e_j‖² + 8 n_d ln N is proven (Appendix B).
   std::optional<double> mixing_rate = 1;
   Feedback feedback = Feedback::own;
+
+  /// error_bounds, or what stands for them when they are empty.
+  std::vector<double> bounds(std::size_t outputs) const;
   void validate() const;
 };
 

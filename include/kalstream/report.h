@@ -11,9 +11,9 @@ enum class StepStatus : std::uint8_t {
   applied,              ///< the weights were updated
   gated,                ///< the rule chose not to learn from this error
   missing,              ///< no target: the state moved on, the weights stayed
-  rejected_input,       ///< x or d has the wrong size or a non-finite entry: nothing changed
+  rejected_input,       ///< x or d of the wrong size or not finite, or x beyond ±1e100: no change
   rejected_non_finite,  ///< the update would have overflowed: the weights stayed
-  rejected_covariance,  ///< the update would have lost positive definiteness: the weights stayed
+  rejected_covariance,  ///< P is not a covariance along H, or a variance would be ≤ 0: no update
 };
 
 constexpr bool is_rejected(StepStatus s) { return s >= StepStatus::rejected_input; }
@@ -26,8 +26,8 @@ struct StepReport {
   std::size_t applied = 0;                  ///< … how many of them updated …
   std::size_t rejected = 0;                 ///< … and how many updates were rejected
   double covariance_trace = 0;              ///< Σ Tr P over all blocks and experts; 0 without P
-  /// A mixture's normalised expert weights after the step; empty otherwise. A view into the
-  /// learner, valid until its next call.
+  /// A mixture's normalised expert weights after the step, in the order of its error bounds; empty
+  /// otherwise. A view into the learner, valid until its next call.
   std::span<const double> weights;
 };
 

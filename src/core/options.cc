@@ -94,9 +94,6 @@ void Algorithm2::validate() const {
           "finite and positive, each");
   require(std::all_of(prior_weights.begin(), prior_weights.end(), positive), "prior_weights",
           "finite and positive, each");
-  require(
-      prior_weights.empty() || error_bounds.empty() || prior_weights.size() == error_bounds.size(),
-      "prior_weights", "as many as error_bounds");
   require(!mixing_rate || positive(*mixing_rate), "mixing_rate", "finite and positive");
 }
 
@@ -108,9 +105,17 @@ std::vector<double> halving_error_bounds(std::size_t outputs, double smallest) {
   return bounds;
 }
 
+std::vector<double> Algorithm2::bounds(std::size_t outputs) const {
+  return error_bounds.empty() ? halving_error_bounds(outputs) : error_bounds;
+}
+
 void LearnerOptions::validate() const {
   network.validate();
   std::visit([](const auto& r) { r.validate(); }, rule);
+  if (const auto* mixture = std::get_if<Algorithm2>(&rule); mixture != nullptr)
+    require(mixture->prior_weights.empty() ||
+                mixture->prior_weights.size() == mixture->bounds(network.outputs).size(),
+            "prior_weights", "as many as error_bounds");
 }
 
 }  // namespace kalstream

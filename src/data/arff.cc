@@ -24,7 +24,7 @@ std::string_view take_word(std::string_view& rest) {
 /// `rest` is what follows the keyword @attribute; returns the attribute's name.
 std::string numeric_attribute(const TextFile& file, std::size_t line, std::string_view rest) {
   constexpr std::array<std::string_view, 3> numeric = {"numeric", "real", "integer"};
-  const std::string name(take_word(rest));
+  std::string name(take_word(rest));
   const std::string_view type = trim(rest);
   if (name.empty() || type.empty())
     fail(file.path, line, "the attribute has no name or no type; write @attribute NAME numeric");

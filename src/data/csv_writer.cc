@@ -3,19 +3,18 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <string>
-#include <string_view>
 
 namespace kalstream {
-namespace {
 
-std::string escaped(std::string_view name) {
+std::string csv_field(std::string_view name) {
   const bool plain = !name.empty() && name.find_first_of("\",;#\t\r\n ") == std::string_view::npos;
   if (plain) return std::string(name);
   std::string text = "\"";
   for (char c : name) text.append(c == '"' ? 2 : 1, c);
   return text + '"';
 }
+
+namespace {
 
 /// The word nan rather than an empty field: a line with a single empty field would be blank.
 void append_number(std::string& line, double value) {
@@ -25,7 +24,7 @@ void append_number(std::string& line, double value) {
   line.append(text.data(), result.ptr);
 }
 
-void append_name(std::string& line, const std::string& name) { line += escaped(name); }
+void append_name(std::string& line, const std::string& name) { line += csv_field(name); }
 
 template <class Items, class Append>
 void append_items(std::string& line, const Items& items, Append append) {

@@ -121,7 +121,7 @@ void transpose(Samples& samples) {
 /// times, and small integers are stored in one byte for eight. Damaged sizes are refused before
 /// memory is asked for.
 bool is_plausible(const matvar_t& v, std::uint64_t file_size) {
-  constexpr std::uint64_t largest_ratio = 1032 * 8;
+  constexpr std::uint64_t largest_ratio = std::uint64_t{1032} * 8;
   return v.dims[0] <= file_size * largest_ratio / Mat_SizeOfClass(v.class_type) / v.dims[1];
 }
 

@@ -21,6 +21,8 @@ using Columns = std::vector<std::size_t>;  // positions in a table
 
 // Files.
 
+constexpr std::string_view standard_input = "-";
+
 void require_file(const std::string& path) {
   std::error_code ignored;  // A file of unknown status fails when it is opened.
   const fs::file_status status = fs::status(path, ignored);
@@ -53,6 +55,7 @@ TextFile read_text(const std::string& path) {
 }
 
 Table read_table(const std::string& path, std::size_t limit) {
+  if (path == standard_input) return read_csv(read_text("/dev/stdin"), ",;\t", true, limit);
   require_file(path);
   const std::string extension = reading::lower_case(fs::path(path).extension().string());
   const auto is = [&](std::string_view known) { return extension == known; };

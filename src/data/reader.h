@@ -17,8 +17,9 @@ struct ReadOptions {
   std::size_t max_rows = 0;  ///< 0: all; what follows them is not even checked
 };
 
-/// Reads a file whose extension tells its format. Missing values become NaN; inputs that are 1 in
-/// every row read are dropped. Throws DataError with "FILE:LINE: what is wrong; what to do".
+/// Reads a file whose extension tells its format, or "-", delimited text from standard input.
+/// Missing values become NaN; inputs that are 1 in every row read are dropped. Throws DataError
+/// with "FILE:LINE: what is wrong; what to do".
 Dataset read_dataset(const std::filesystem::path& file, const ReadOptions& options);
 
 }  // namespace kalstream

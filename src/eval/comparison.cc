@@ -10,15 +10,18 @@
 
 namespace kalstream {
 
-std::unique_ptr<Learner> make_contender(const Contender& contender, const Dataset& data,
-                                        std::uint64_t seed) {
+LearnerOptions options_on(const Contender& contender, const Dataset& data) {
   LearnerOptions options = contender.options;
   options.network.inputs = data.n_inputs();
   options.network.outputs = data.n_targets();
+  return options;
+}
+
+std::unique_ptr<Learner> make_contender(const Contender& contender, const Dataset& data,
+                                        std::uint64_t seed) {
+  LearnerOptions options = options_on(contender, data);
   options.network.seed = seed;
-  auto learner = make_learner(options);
-  if (!contender.scaled) return learner;
-  return make_scaled(std::move(learner), options.network.output_activation);
+  return contender.scaled ? make_scaled_learner(options) : make_learner(options);
 }
 
 std::vector<Outcome> compare(const std::vector<Contender>& contenders, const Dataset& data,
@@ -26,7 +29,7 @@ std::vector<Outcome> compare(const std::vector<Contender>& contenders, const Dat
   std::vector<Outcome> outcomes;
   for (const Contender& c : contenders) {
     try {
-      c.options.validate();
+      options_on(c, data).validate();
     } catch (const std::invalid_argument& error) {
       throw std::invalid_argument(c.name + ": " + error.what());
     }

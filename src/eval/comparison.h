@@ -13,7 +13,7 @@ namespace kalstream {
 struct Contender {
   std::string name;
   LearnerOptions options;  ///< inputs, outputs and seed are filled in by compare
-  bool scaled = false;     ///< behind make_scaled
+  bool scaled = false;     ///< made by make_scaled_learner
 };
 
 struct ComparisonOptions {
@@ -45,6 +45,9 @@ struct Summary {
 /// Progress of one run: (contender, seed's place, steps done since the last call, NSE so far or
 /// NaN). Called from several threads.
 using ComparisonProgress = std::function<void(std::size_t, std::size_t, std::size_t, double)>;
+
+/// A contender's options with the sizes of this stream.
+LearnerOptions options_on(const Contender& contender, const Dataset& data);
 
 /// The learner a contender stands for, on this stream, with this seed.
 std::unique_ptr<Learner> make_contender(const Contender& contender, const Dataset& data,

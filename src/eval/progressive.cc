@@ -39,19 +39,26 @@ bool forecast_error(Learner& learner, const Dataset& data, std::size_t t, std::s
   return true;
 }
 
-}  // namespace
-
-double target_variance(const Dataset& data, std::size_t steps) {
+// Mean over outputs of the variance of the targets in those of the first rows that count.
+double variance_of_targets(const Dataset& data, std::size_t rows, const auto& counts) {
   const std::size_t n_d = data.n_targets();
   double total = 0;
   std::vector<double> column;
   for (std::size_t k = 0; k < n_d; ++k) {
     column.clear();
-    for (std::size_t t = 0; t < std::min(steps, data.rows()); ++t)
-      if (all_finite(data.x(t)) && all_finite(data.d(t))) column.push_back(data.d(t)[k]);
+    for (std::size_t t = 0; t < rows; ++t)
+      if (counts(t)) column.push_back(data.d(t)[k]);
     total += variance(column);
   }
   return total / static_cast<double>(n_d);
+}
+
+}  // namespace
+
+double target_variance(const Dataset& data, std::size_t steps) {
+  return variance_of_targets(data, std::min(steps, data.rows()), [&](std::size_t t) {
+    return all_finite(data.x(t)) && all_finite(data.d(t));
+  });
 }
 
 RunResult evaluate(Learner& learner, const Dataset& data, const EvaluationOptions& options,
@@ -115,7 +122,10 @@ RunResult evaluate(Learner& learner, const Dataset& data, const EvaluationOption
   run.squared_error.resize(run.steps);
   run.prediction.resize(run.steps * n_d);
 
-  const double scale = target_variance(data, run.steps) * static_cast<double>(n_d);
+  const double scale =
+      static_cast<double>(n_d) * variance_of_targets(data, run.steps, [&](std::size_t t) {
+        return !std::isnan(run.squared_error[t]);
+      });
   run.nse = run.scored == 0 ? nan : sum_sq / static_cast<double>(run.scored) / scale;
   run.knse = forecasts == 0 ? nan : forecast_sum_sq / static_cast<double>(forecasts) / scale;
   run.update_fraction =

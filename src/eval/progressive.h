@@ -39,7 +39,8 @@ struct RunResult {
 RunResult evaluate(Learner& learner, const Dataset& data, const EvaluationOptions& options,
                    const std::function<void(std::size_t, double)>& on_step = {});
 
-/// Mean over outputs of the variance of the targets in the first `steps` rows.
+/// Mean over outputs of the variance of the targets in the first `steps` rows that have inputs and
+/// targets; NaN if there is none.
 double target_variance(const Dataset& data, std::size_t steps);
 
 }  // namespace kalstream

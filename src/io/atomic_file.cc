@@ -5,26 +5,73 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <memory>
 #include <stdexcept>
 #include <string>
 
 namespace kalstream {
+namespace {
 
-void write_file(const std::filesystem::path& path, std::string_view text) {
-  const std::string temporary = path.string() + ".tmp" + std::to_string(::getpid());
-  const auto fail = [&](const char* what) {
-    const std::string reason = std::strerror(errno);
-    std::remove(temporary.c_str());
-    throw std::runtime_error(path.string() + ": cannot " + what + ": " + reason);
-  };
-  std::FILE* file = std::fopen(temporary.c_str(), "wb");
-  if (file == nullptr) fail("create the file");
+namespace fs = std::filesystem;
+
+/// Where the bytes go: the file itself behind any links, and the file that is written first.
+struct Destination {
+  explicit Destination(const fs::path& path) {
+    std::error_code ignored;
+    const fs::path behind_links = fs::weakly_canonical(path, ignored);
+    if (fs::is_symlink(path, ignored) && !behind_links.empty())
+      final_name = behind_links.string();
+    else
+      final_name = path.string();
+    const fs::file_status status = fs::status(final_name, ignored);
+    exists = fs::exists(status);
+    direct = exists && !fs::is_regular_file(status);
+    permissions = status.permissions();
+    first_name = direct ? final_name : final_name + ".tmp" + std::to_string(::getpid());
+  }
+
+  std::string final_name;
+  std::string first_name;
+  bool exists = false;
+  bool direct = false;  // a device or a pipe: renaming would replace it
+  fs::perms permissions{};
+};
+
+[[noreturn]] void fail(const fs::path& path, const Destination& to, const char* what) {
+  const std::string reason = std::strerror(errno);
+  if (!to.direct) std::remove(to.first_name.c_str());
+  throw std::runtime_error(path.string() + ": cannot " + what + ": " + reason);
+}
+
+}  // namespace
+
+void write_file(const fs::path& path, std::string_view text) {
+  const Destination to(path);
+  std::FILE* file = std::fopen(to.first_name.c_str(), "wb");
+  if (file == nullptr) fail(path, to, "create the file");
   const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size() &&
-                       std::fflush(file) == 0 && ::fsync(::fileno(file)) == 0;
+                       std::fflush(file) == 0 && (to.direct || ::fsync(::fileno(file)) == 0);
   const bool closed = std::fclose(file) == 0;
-  if (!written || !closed) fail("write the file");
-  if (std::rename(temporary.c_str(), path.c_str()) != 0) fail("replace the file");
+  if (!written || !closed) fail(path, to, "write the file");
+  if (to.direct) return;
+  if (to.exists) {
+    std::error_code ignored;
+    fs::permissions(to.first_name, to.permissions, ignored);
+  }
+  if (std::rename(to.first_name.c_str(), to.final_name.c_str()) != 0)
+    fail(path, to, "replace the file");
+}
+
+void require_writable(const fs::path& path) {
+  const Destination to(path);
+  if (to.direct) {
+    if (fs::is_directory(to.final_name))
+      throw std::runtime_error(path.string() + ": is a directory; name a file in it");
+    return;
+  }
+  std::FILE* file = std::fopen(to.first_name.c_str(), "wb");
+  if (file == nullptr) fail(path, to, "create the file");
+  std::fclose(file);
+  std::remove(to.first_name.c_str());
 }
 
 }  // namespace kalstream

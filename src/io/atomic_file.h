@@ -6,7 +6,11 @@
 namespace kalstream {
 
 /// Writes the whole text to `path` or leaves what was there: first to a neighbouring temporary
-/// file, then renamed. Throws std::runtime_error naming the path.
+/// file, then renamed. A link is followed; a device or pipe is written to directly. Throws
+/// std::runtime_error naming the path.
 void write_file(const std::filesystem::path& path, std::string_view text);
+
+/// Throws what write_file would if it cannot write there; for use before long work.
+void require_writable(const std::filesystem::path& path);
 
 }  // namespace kalstream

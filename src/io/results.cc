@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "data/csv_writer.h"
 #include "kalstream/version.h"
 
 namespace kalstream {
@@ -68,7 +69,8 @@ std::string predictions_csv(const Dataset& data, const std::vector<Outcome>& out
   fmt::memory_buffer out;
   const auto append = std::back_inserter(out);
   fmt::format_to(append, "learner,seed,step");
-  for (const auto& name : data.target_names) fmt::format_to(append, ",{0},{0}_predicted", name);
+  for (const auto& name : data.target_names)
+    fmt::format_to(append, ",{},{}", csv_field(name), csv_field(name + "_predicted"));
   fmt::format_to(append, "\n");
   const auto cell = [&](double v) {
     std::isnan(v) ? fmt::format_to(append, ",") : fmt::format_to(append, ",{}", v);

@@ -1,4 +1,4 @@
-// The slow, obvious version of every kernel: the oracle that any faster one is tested against.
+// The plain version of every kernel, in the order of its formula.
 #include <cmath>
 
 #include "kernels/kernels.h"

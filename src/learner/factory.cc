@@ -1,9 +1,7 @@
-#include <stdexcept>
-#include <type_traits>
-
 #include "kalstream/learner.h"
 #include "learner/mixture.h"
 #include "learner/network_learner.h"
+#include "learner/scaled.h"
 
 namespace kalstream {
 namespace {
@@ -14,12 +12,9 @@ std::unique_ptr<Learner> make(const NetworkOptions& network, const auto& rule) {
 
 // Algorithm 2: one Algorithm 1 per error bound, all from the same start.
 std::unique_ptr<Learner> make(const NetworkOptions& network, const Algorithm2& options) {
-  const auto bounds =
-      options.error_bounds.empty() ? halving_error_bounds(network.outputs) : options.error_bounds;
+  const auto bounds = options.bounds(network.outputs);
   auto prior = options.prior_weights;
   if (prior.empty()) prior.assign(bounds.size(), 1.0);
-  if (prior.size() != bounds.size())
-    throw std::invalid_argument("prior_weights must be as many as error_bounds");
 
   std::vector<std::unique_ptr<Learner>> experts;
   for (const double bound : bounds) {
@@ -38,6 +33,10 @@ std::unique_ptr<Learner> make(const NetworkOptions& network, const Algorithm2& o
 std::unique_ptr<Learner> make_learner(const LearnerOptions& options) {
   options.validate();
   return std::visit([&](const auto& rule) { return make(options.network, rule); }, options.rule);
+}
+
+std::unique_ptr<Learner> make_scaled_learner(const LearnerOptions& options) {
+  return make_scaled(make_learner(options), options.network.output_activation);
 }
 
 }  // namespace kalstream

@@ -121,7 +121,7 @@ void Mixture::reweight(std::span<const double> d) {
 bool Mixture::forecast(std::size_t horizon, std::span<const double> future_inputs,
                        std::span<double> d_hat) {
   if (d_hat.size() != horizon * outputs() || future_inputs.size() != horizon * inputs() ||
-      !all_finite(future_inputs))
+      !all_usable(future_inputs))
     return false;
   forecast_.resize(d_hat.size());
   std::fill(d_hat.begin(), d_hat.end(), 0.0);

@@ -1,10 +1,10 @@
-// Running standardisation around a learner, so that raw data can be fed to it.
+#include "learner/scaled.h"
+
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include "core/finite.h"
-#include "kalstream/learner.h"
 
 namespace kalstream {
 namespace {
@@ -27,9 +27,9 @@ class RunningMoments {
 
   std::uint64_t count() const { return count_; }
 
-  /// (v − mean)/deviation, v held within the reach.
+  /// (v − mean)/deviation, held within the reach.
   double standardised(std::size_t k, double v) const {
-    return (within(k, v) - mean_[k]) / deviation(k);
+    return std::clamp((v - mean_[k]) / deviation(k), -reach, reach);
   }
 
   double mean(std::size_t k) const { return mean_[k]; }
@@ -47,11 +47,12 @@ class RunningMoments {
   }
 
  private:
-  // v, held within ten deviations of the mean once there are any.
+  static constexpr double reach = 10;  // deviations
+
+  // v, held within the reach once there are deviations.
   double within(std::size_t k, double v) const {
-    if (count_ < 3 || !(sum_sq_[k] > 0)) return std::clamp(v, -1e100, 1e100);
-    const double reach = 10 * deviation(k);
-    return std::clamp(v, mean_[k] - reach, mean_[k] + reach);
+    if (count_ < 3 || !(sum_sq_[k] > 0)) return v;
+    return std::clamp(v, mean_[k] - reach * deviation(k), mean_[k] + reach * deviation(k));
   }
 
   std::uint64_t count_ = 0;
@@ -96,7 +97,7 @@ class Scaled final : public Learner {
   }
 
   StepReport learn(std::span<const double> x, std::span<const double> d) override {
-    if (d.size() != d_.size() || !all_finite(d)) return inner_->learn(standardise(x), d);
+    if (d.size() != d_.size() || !all_usable(d)) return inner_->learn({}, {});  // refused
     for (std::size_t k = 0; k < d.size(); ++k) {
       d_[k] = d_moments_.count() < 2 ? 0 : d_moments_.standardised(k, d[k]) / unit();
       if (bounded_) d_[k] = std::clamp(d_[k], -1.0, 1.0);
@@ -117,10 +118,9 @@ class Scaled final : public Learner {
 
   bool forecast(std::size_t horizon, std::span<const double> future_inputs,
                 std::span<double> d_hat) override {
-    if (future_inputs.size() != horizon * inputs()) return false;
+    if (future_inputs.size() != horizon * inputs() || !all_usable(future_inputs)) return false;
     future_.resize(future_inputs.size());
     for (std::size_t n = 0; n < future_inputs.size(); ++n) {
-      if (!std::isfinite(future_inputs[n])) return false;
       future_[n] = x_moments_.standardised(n % inputs(), future_inputs[n]);
     }
     if (!inner_->forecast(horizon, future_, d_hat)) return false;
@@ -139,7 +139,7 @@ class Scaled final : public Learner {
  private:
   // x' with moments that include x; the moments themselves wait in x_moments_new_.
   std::span<const double> standardise(std::span<const double> x) {
-    if (x.size() != x_.size() || !all_finite(x)) return x;  // the inner learner will refuse it
+    if (x.size() != x_.size() || !all_usable(x)) return x;  // the inner learner will refuse it
     x_moments_new_ = x_moments_;
     x_moments_new_.add(x);
     for (std::size_t k = 0; k < x.size(); ++k) x_[k] = x_moments_new_.standardised(k, x[k]);

@@ -1,4 +1,6 @@
 // make_scaled: what the inner learner is told, and what that means for raw data.
+#include "learner/scaled.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -6,7 +8,6 @@
 #include <numeric>
 #include <string>
 
-#include "kalstream/learner.h"
 #include "support.h"
 
 namespace kalstream {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/finite.h"
 #include "kernels/kernels.h"
 
 namespace kalstream {
@@ -162,7 +163,7 @@ StepStatus BlockKalman::gain(const BlockState& b, const std::vector<double>& L,
     for (std::size_t n = 0; n < b.n; ++n) w[n] *= inverse;
     kernels::axpy(b.n, u_[k], w, candidate);
   }
-  if (!usable_weights({candidate, b.n})) return StepStatus::rejected_non_finite;
+  if (!all_usable({candidate, b.n})) return StepStatus::rejected_non_finite;
   for (std::size_t n = 0; n < b.n; ++n) {
     double variance = P_[b.P_offset + packed_diagonal(n)];
     for (std::size_t k = 0; k < n_d_; ++k) {

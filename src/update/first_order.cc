@@ -3,14 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/finite.h"
 #include "kernels/kernels.h"
 
 namespace kalstream {
-
-bool usable_weights(std::span<const double> theta) {
-  return std::all_of(theta.begin(), theta.end(),
-                     [](double w) { return std::abs(w) <= largest_weight; });
-}
 
 // g = −Hᵀe.
 StepStatus FirstOrder::update(std::span<const double> e, std::span<const double> H,
@@ -19,7 +15,7 @@ StepStatus FirstOrder::update(std::span<const double> e, std::span<const double>
   std::fill(g_.begin(), g_.end(), 0.0);
   for (std::size_t k = 0; k < e.size(); ++k)
     kernels::axpy(g_.size(), -e[k], H.data() + k * g_.size(), g_.data());
-  if (!propose(mu, g_, theta, theta_new_) || !usable_weights(theta_new_))
+  if (!propose(mu, g_, theta, theta_new_) || !all_usable(theta_new_))
     return StepStatus::rejected_non_finite;
   accept();
   std::copy(theta_new_.begin(), theta_new_.end(), theta.begin());

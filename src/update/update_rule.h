@@ -39,12 +39,6 @@ class UpdateRule {
   UpdateRule& operator=(const UpdateRule&) = default;
 };
 
-/// Weights beyond this are as good as infinite: the next forward pass could overflow.
-inline constexpr double largest_weight = 1e100;
-
-/// True when every weight is finite and usable.
-bool usable_weights(std::span<const double> theta);
-
 std::unique_ptr<UpdateRule> make_rule(const Sgd& options, const ParameterLayout& layout);
 std::unique_ptr<UpdateRule> make_rule(const RmsProp& options, const ParameterLayout& layout);
 std::unique_ptr<UpdateRule> make_rule(const Adam& options, const ParameterLayout& layout);

@@ -13,6 +13,7 @@
 #include "kalstream/learner.h"
 #include "learner/mixture.h"
 #include "learner/network_learner.h"
+#include "learner/scaled.h"
 #include "support.h"
 
 namespace {

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <matio.h>
+#include <sys/stat.h>
 
 #include <nlohmann/json.hpp>
 
@@ -347,7 +348,25 @@ INSTANTIATE_TEST_SUITE_P(
             {"big", "number"}},
         Bad{"NotASchedule", "1,0.1\n2,0.2\n", "--set process_noise=1..", usage, {"A..B"}},
         Bad{"NoValue", "1,0.1\n2,0.2\n", "--set window", usage, {"key=value"}},
-        Bad{"WindowZero", "1,0.1\n2,0.2\n", "--window 0", usage, {"--window"}},
+        Bad{"WindowZero", "1,0.1\n2,0.2\n", "--window 0", usage, {"--window", "from 1"}},
+        Bad{"NegativeJobs", "1,0.1\n2,0.2\n", "--jobs -1", usage, {"--jobs"}},
+        Bad{"MoreStepsThanNumbers",
+            "1,0.1\n2,0.2\n",
+            "--steps 18446744073709551615",
+            usage,
+            {"--steps"}},
+        Bad{"BadCellInTheFirstRow", "1.5,0.2x\n2,0.2\n", "", bad_data, {"d.csv:1", "0.2x"}},
+        Bad{"NoUsableRow", "1,nan\n2,\n", "", bad_data, {"d.csv", "no row has"}},
+        Bad{"PriorWithoutBounds",
+            "1,0.1\n2,0.2\n",
+            "--set alg2.prior_weights=1,2",
+            usage,
+            {"alg2", "prior_weights", "error_bounds"}},
+        Bad{"TooLarge",
+            "1,0.1\n2,0.2\n",
+            "--learner ekf --hidden 20000",
+            usage,
+            {"ekf", "GiB", "--hidden"}},
         Bad{"WindowZeroBySet", "1,0.1\n2,0.2\n", "--set window=0", usage, {"window", "at least 1"}},
         Bad{"NegativeCovariance",
             "1,0.1\n2,0.2\n",
@@ -360,6 +379,11 @@ INSTANTIATE_TEST_SUITE_P(
             "--preset paper:kin9",
             usage,
             {"kin9", "kin8nm"}},
+        Bad{"EndlessSeeds",
+            "1,0.1\n2,0.2\n",
+            "--seeds 1..18446744073709551615",
+            usage,
+            {"--seeds"}},
         Bad{"BadSeeds", "1,0.1\n2,0.2\n", "--seeds 5..2", usage, {"--seeds"}},
         Bad{"UnknownOption", "1,0.1\n2,0.2\n", "--lerner ekf", usage, {"--lerner"}}),
     [](const auto& suite) { return suite.param.name; });
@@ -367,7 +391,9 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(CommandLine, OtherUsageErrors) {
   const Workplace w;
   EXPECT_EQ(w.kalstream("").exit_code, usage);
-  EXPECT_EQ(w.kalstream("fly").exit_code, usage);
+  const Ran unknown = w.kalstream("fly");
+  EXPECT_EQ(unknown.exit_code, usage);
+  EXPECT_THAT(unknown.err, AllOf(HasSubstr("fly"), HasSubstr("inspect")));
   EXPECT_EQ(w.kalstream("run").exit_code, usage);
   EXPECT_EQ(w.kalstream("run --data nowhere.csv").exit_code, bad_data);
   const Ran generator = w.kalstream("run --data gen:nothing");
@@ -377,12 +403,89 @@ TEST(CommandLine, OtherUsageErrors) {
   EXPECT_EQ(w.kalstream("inspect").exit_code, usage);
 }
 
-TEST(CommandLine, AFileThatCannotBeWrittenIsAFailure) {
+TEST(CommandLine, AFileThatCannotBeWrittenIsAFailureAtOnce) {
   const Workplace w;
   w.file("d.csv", samples(20, ","));
-  const Ran ran = w.kalstream("run --data d.csv --hidden 2 --json no/such/folder/r.json");
+  const Ran ran =
+      w.kalstream("run --data d.csv --hidden 2 --csv p.csv --json no/such/folder/r.json");
   EXPECT_EQ(ran.exit_code, failure);
   EXPECT_THAT(ran.err, HasSubstr("no/such/folder/r.json"));
+  EXPECT_EQ(w.files(), 1U);
+}
+
+TEST(CommandLine, OutputNeverReplacesDataOrOtherOutput) {
+  const Workplace w;
+  w.file("d.csv", samples(20, ","));
+  const std::string before = read_text(w.path("d.csv"));
+  EXPECT_EQ(w.kalstream("run --data d.csv --hidden 2 --csv ./d.csv").exit_code, usage);
+  EXPECT_EQ(w.kalstream("run --data d.csv --hidden 2 --csv a --json a").exit_code, usage);
+  EXPECT_EQ(read_text(w.path("d.csv")), before);
+}
+
+TEST(CommandLine, OutputFollowsLinksAndWritesIntoPipes) {
+  const Workplace w;
+  w.file("d.csv", samples(20, ","));
+  w.file("real.json", "old");
+  std::filesystem::create_symlink("real.json", w.path("link.json"));
+  ASSERT_EQ(w.kalstream("run --data d.csv --hidden 2 --quiet --json link.json").exit_code, fine);
+  EXPECT_TRUE(std::filesystem::is_symlink(w.path("link.json")));
+  EXPECT_THAT(read_text(w.path("real.json")), HasSubstr("summary"));
+
+  ASSERT_EQ(mkfifo(w.path("pipe").c_str(), 0600), 0);
+  const std::string reader =
+      "cat '" + w.path("pipe").string() + "' > '" + w.path("read").string() + "' & ";
+  ASSERT_EQ(std::system((reader + "cd '" + w.path("").string() +
+                         "' && '" KALSTREAM_PROGRAM
+                         "' run --data d.csv --hidden 2 --quiet --json pipe; wait")
+                            .c_str()),
+            0);
+  EXPECT_TRUE(std::filesystem::is_fifo(w.path("pipe")));
+}
+
+TEST(CommandLine, AFullStandardOutputIsAFailure) {
+  const Workplace w;
+  w.file("d.csv", samples(20, ","));
+  const std::string command = "cd '" + w.path("").string() +
+                              "' && '" KALSTREAM_PROGRAM
+                              "' run --data d.csv --hidden 2 > /dev/full 2>/dev/null";
+  const int status = std::system(command.c_str());
+  EXPECT_EQ(WEXITSTATUS(status), failure);
+}
+
+TEST(Run, ReadsStandardInput) {
+  const Workplace w;
+  w.file("d.csv", samples(60, ","));
+  const std::string command = "cd '" + w.path("").string() +
+                              "' && '" KALSTREAM_PROGRAM
+                              "' run --data - --hidden 2 --json piped.json --quiet < d.csv";
+  ASSERT_EQ(std::system(command.c_str()), 0);
+  const Json piped = Json::parse(read_text(w.path("piped.json")));
+  EXPECT_EQ(piped["runs"][0]["nse"], run_json(w, "--data d.csv --hidden 2")["runs"][0]["nse"]);
+}
+
+TEST(Run, SaysWhenTheHorizonIsTooLong) {
+  const Workplace w;
+  w.file("d.csv", samples(20, ","));
+  const Ran ran = w.kalstream("run --data d.csv --hidden 2 --horizon 30");
+  EXPECT_EQ(ran.exit_code, fine);
+  EXPECT_THAT(ran.err, HasSubstr("no kNSE"));
+}
+
+TEST(Run, AWildInputIsSkippedAndLearningGoesOn) {
+  const Workplace w;
+  std::string text;
+  std::istringstream lines(samples(300, ","));
+  int n = 0;
+  for (std::string line; std::getline(lines, line);)
+    text += (++n % 50 == 0 ? std::string(n % 100 == 0 ? "1.7e308,-1.7e308,0.1" : "-1e300,1e300,0")
+                           : line) +
+            "\n";
+  w.file("wild.csv", text);
+  for (const Json& run :
+       run_json(w, "--data wild.csv --hidden 4 --learner ekf,dekf,iekf,alg1,alg2,sgd")["runs"]) {
+    EXPECT_EQ(run["skipped_rows"], 6) << run["learner"];
+    EXPECT_EQ(run["scored"], 294) << run["learner"];
+  }
 }
 
 // ---- The other commands
@@ -411,6 +514,7 @@ TEST(Inspect, ShowsDataAndSettings) {
   const Ran data = w.kalstream("inspect --data d.csv");
   EXPECT_EQ(data.exit_code, fine);
   EXPECT_THAT(data.out, AllOf(HasSubstr("3 rows"), HasSubstr("price"), HasSubstr("--scale")));
+  EXPECT_EQ(w.kalstream("inspect --learner alg2,ekf --preset authors:kin8nm").exit_code, fine);
   const Ran learner = w.kalstream("inspect --learner alg2 --preset authors:addition");
   EXPECT_EQ(learner.exit_code, fine);
   EXPECT_THAT(learner.out, AllOf(HasSubstr("alg2.feedback"), HasSubstr("mixture")));

@@ -188,8 +188,9 @@ TEST_P(Kalman, TraceNeverGrows) {
   for (const double noise_factor : {0.0, 3.0}) {
     BlockKalman rule = make(100, 3, 0, noise_factor);
     double trace = rule.covariance_trace();
+    int applied = 0;
     const auto step = [&](const Vector& H, const Vector& e) {
-      rule.update(e, H, theta);
+      applied += rule.update(e, H, theta) == StepStatus::applied ? 1 : 0;
       EXPECT_LE(rule.covariance_trace(), trace);
       trace = rule.covariance_trace();
       EXPECT_GT(trace, 0);
@@ -199,6 +200,7 @@ TEST_P(Kalman, TraceNeverGrows) {
         for (const double scale : {0.0, 1e-200, 1.0, 1e50}) step(H, random_e(scale));
     const Vector H = random_H();
     for (int t = 0; t < 1000; ++t) step(H, random_e());
+    EXPECT_GT(applied, 500);  // a rule that rejects everything proves nothing
   }
 }
 
@@ -221,7 +223,7 @@ TEST_P(Kalman, CovarianceStaysPositiveDefinite) {
     }
     const Vector H = random_H();
     for (int t = 0; t < 1000; ++t) {
-      rule.update(random_e(), H, theta);
+      ASSERT_EQ(rule.update(random_e(), H, theta), StepStatus::applied);
       if (t % 100 == 99) step(H, random_e(), "the same again");
     }
   }
@@ -443,6 +445,34 @@ TEST(IndefiniteCovariance, IsNotLearntFrom) {
   EXPECT_EQ(rule.update(Vector{1}, {h.data(), n}, theta), StepStatus::rejected_covariance);
   EXPECT_TRUE(same_bits(theta, theta_before));
   EXPECT_TRUE(same_bits(rule.covariance(0), P_before));
+}
+
+// The published real-data DEKF: gates as in DEKF, the output layer as in IEKF.
+TEST(KalmanLearners, AnOutputApartIsDekfForTheGatesAndIekfForTheOutput) {
+  const ParameterLayout layout(test::small_network(2, 3, 2));
+  Rng rng(5);
+  const Vector start = normals(rng, layout.size(), 0.3);
+  const Vector H = normals(rng, 2 * layout.size(), 1);
+  const Vector e{0.4, -0.7};
+  const auto updated = [&](bool shared, bool apart) {
+    BlockKalman rule({.partition = Partition::node,
+                      .shared_innovation = shared,
+                      .output_apart = apart,
+                      .initial_covariance = 2,
+                      .process_noise = 0.01,
+                      .noise_floor = 0.5},
+                     layout);
+    Vector theta = start;
+    EXPECT_EQ(rule.update(e, H, theta), StepStatus::applied);
+    return theta;
+  };
+  const Vector apart = updated(true, true);
+  const Vector dekf = updated(true, false);
+  const Vector iekf = updated(false, false);
+  const auto gates = static_cast<std::ptrdiff_t>(layout.gate_weights());
+  EXPECT_TRUE(std::equal(apart.begin(), apart.begin() + gates, dekf.begin()));
+  EXPECT_TRUE(std::equal(apart.begin() + gates, apart.end(), iekf.begin() + gates));
+  EXPECT_FALSE(std::equal(apart.begin() + gates, apart.end(), dekf.begin() + gates));
 }
 
 TEST(KalmanLearners, DekfAndIekfWithOneBlockAreTheEkf) {

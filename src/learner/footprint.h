@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstddef>
+
+#include "kalstream/options.h"
+
+namespace kalstream {
+
+/// What a learner of these options holds, before it is made.
+struct Footprint {
+  std::size_t weights = 0;            ///< of one network
+  std::size_t networks = 1;           ///< experts of a mixture
+  std::size_t covariance_blocks = 0;  ///< over all networks
+  double bytes = 0;                   ///< about; dominated by covariances, H and sensitivities
+};
+
+Footprint footprint(const LearnerOptions& options);
+
+}  // namespace kalstream
