@@ -144,7 +144,7 @@ struct Algorithm1 {
   void validate() const;
 };
 
-/// Whose error the experts of Algorithm 2 learn from.
+/// Whose error the experts of Algorithm 2 update with (each one's gate always judges its own).
 enum class Feedback { own, mixture };
 
 /// A mixture of Algorithm 1 instances that differ in ζ̄:

@@ -16,7 +16,8 @@ Mixture::Mixture(std::vector<std::unique_ptr<Learner>> experts, MixtureOptions o
       w_(size()),
       expert_d_hat_(size() * outputs()),
       d_hat_(outputs()),
-      expert_target_(outputs()) {
+      e_(outputs()) {
+  find_networks();
   set_log_weights_to_prior();
 }
 
@@ -27,8 +28,14 @@ Mixture::Mixture(const Mixture& other)
       w_(other.w_),
       expert_d_hat_(other.expert_d_hat_),
       d_hat_(other.d_hat_),
-      expert_target_(other.expert_target_) {
+      e_(other.e_) {
   for (const auto& expert : other.experts_) experts_.push_back(expert->clone());
+  find_networks();
+}
+
+void Mixture::find_networks() {
+  if (options_.feedback == Feedback::own) return;
+  for (const auto& expert : experts_) networks_.push_back(&dynamic_cast<NetworkLearner&>(*expert));
 }
 
 void Mixture::set_log_weights_to_prior() {
@@ -68,13 +75,9 @@ std::span<const double> Mixture::predict(std::span<const double> x) {
 
 StepReport Mixture::learn(std::span<const double> x, std::span<const double> d) {
   if (d.size() != d_hat_.size() || !all_finite(d) || !gather_predictions(x)) return refuse();
-  const std::size_t n_d = d_hat_.size();
+  for (std::size_t k = 0; k < d.size(); ++k) e_[k] = d[k] - d_hat_[k];
   const StepReport total = each([&](std::size_t j) {
-    std::copy(d.begin(), d.end(), expert_target_.begin());
-    if (options_.feedback == Feedback::mixture)  // the target that makes e_j the mixture's error
-      for (std::size_t k = 0; k < n_d; ++k)
-        expert_target_[k] = expert_d_hat_[j * n_d + k] + (d[k] - d_hat_[k]);
-    return experts_[j]->learn(x, expert_target_);
+    return networks_.empty() ? experts_[j]->learn(x, d) : networks_[j]->learn_from(x, d, e_);
   });
   reweight(d);
   return total;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "kalstream/learner.h"
+#include "learner/network_learner.h"
 
 namespace kalstream {
 
@@ -15,6 +16,9 @@ struct MixtureOptions {
 
 /// d̂ = Σ w_j d̂_j / Σ w_j;  w_j ← w_j·exp(−η‖d − d̂_j‖²). With η ≤ 1/(8 n_d), uniform priors and
 /// everything in [−1,1], Σ_t‖e‖² ≤ min_j Σ_t‖e_j‖² + ln N / η at every t (Appendix B).
+///
+/// With Feedback::mixture all experts, which must be NetworkLearners, update with the mixture's
+/// error; each one's gate still judges its own.
 class Mixture final : public Learner {
  public:
   Mixture(std::vector<std::unique_ptr<Learner>> experts, MixtureOptions options);
@@ -34,6 +38,7 @@ class Mixture final : public Learner {
   Learner& expert(std::size_t j) { return *experts_[j]; }
 
  private:
+  void find_networks();
   bool gather_predictions(std::span<const double> x);
   template <class Step>
   StepReport each(Step step);
@@ -43,13 +48,14 @@ class Mixture final : public Learner {
   void normalise();
 
   std::vector<std::unique_ptr<Learner>> experts_;
+  std::vector<NetworkLearner*> networks_;  // the same, where they learn from the mixture's error
   MixtureOptions options_;
   std::vector<double> log_w_;
   std::vector<double> w_;             // normalised
   std::vector<double> expert_d_hat_;  // N × n_d
   std::vector<double> d_hat_;
-  std::vector<double> expert_target_;  // what one expert is told
-  std::vector<double> forecast_;       // one expert's; grows to the longest horizon asked for
+  std::vector<double> e_;         // of the mixture
+  std::vector<double> forecast_;  // one expert's; grows to the longest horizon asked for
 };
 
 }  // namespace kalstream

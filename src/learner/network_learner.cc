@@ -51,6 +51,12 @@ std::span<const double> NetworkLearner::predict(std::span<const double> x) {
 }
 
 StepReport NetworkLearner::learn(std::span<const double> x, std::span<const double> d) {
+  return learn_from(x, d, {});
+}
+
+// An empty e stands for the learner's own.
+StepReport NetworkLearner::learn_from(std::span<const double> x, std::span<const double> d,
+                                      std::span<const double> e) {
   if (d.size() != e_.size() || !all_finite(d) || !forward(x))
     return report(StepStatus::rejected_input);
   for (std::size_t k = 0; k < e_.size(); ++k) e_[k] = d[k] - prediction_[k];
@@ -63,7 +69,7 @@ StepReport NetworkLearner::learn(std::span<const double> x, std::span<const doub
     rule_->skip();
     return report(StepStatus::gated);
   }
-  const StepStatus status = rule_->update(e_, H_, theta_);
+  const StepStatus status = rule_->update(e.empty() ? e_ : e, H_, theta_);
   if (status == StepStatus::applied) differentiator_->weights_changed();
   return report(status);
 }

@@ -20,6 +20,10 @@ class NetworkLearner final : public Learner {
   std::span<const double> predict(std::span<const double> x) override;
   StepReport learn(std::span<const double> x, std::span<const double> d) override;
   StepReport advance(std::span<const double> x) override;
+  /// learn(x, d) as an expert that is told another's error: the gate judges its own d − d̂, the
+  /// update is made with e.
+  StepReport learn_from(std::span<const double> x, std::span<const double> d,
+                        std::span<const double> e);
   bool forecast(std::size_t horizon, std::span<const double> future_inputs,
                 std::span<double> d_hat) override;
   std::unique_ptr<Learner> clone() const override {

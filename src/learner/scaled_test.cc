@@ -14,7 +14,6 @@ namespace kalstream {
 namespace {
 
 using test::near;
-using test::normals;
 using test::Stream;
 using test::Vector;
 

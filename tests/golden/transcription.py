@@ -304,10 +304,12 @@ class Kalman:
             return [sum(HPH) + r * eye] * len(HPH)
         return [A + r * eye for A in HPH]  # ekf has a single block; iekf: eq. 17
 
-    def learn(self, theta, H, e, t):
+    def learn(self, theta, H, e, t, own=None):
+        """Learns from e; the gate judges `own`, which is e unless an expert is told another's error."""
         rule = self.options
+        own = e if own is None else own
         q = schedule_at(rule["process_noise"], t)
-        if rule["kind"] == "algorithm1" and not e @ e > self.gate_threshold():
+        if rule["kind"] == "algorithm1" and not own @ own > self.gate_threshold():
             if rule["process_noise_when_gated"]:
                 self.P = [P + q * np.eye(len(P)) for P in self.P]
             return theta, "gated"  # lines 14-15
@@ -357,8 +359,8 @@ class Learner:
         self.d_hat, self.H = self.derivative.forward(self.theta, x)
         return self.d_hat
 
-    def learn(self, e):
-        self.theta, status = self.rule.learn(self.theta, self.H, e, self.t)
+    def learn(self, e, **own):
+        self.theta, status = self.rule.learn(self.theta, self.H, e, self.t, **own)
         self.t += 1
         return status
 
@@ -392,7 +394,7 @@ class Mixture:
         for j, expert in enumerate(self.experts):
             own = d - self.d_hats[j]
             e = own if self.options["feedback"] == "own" else d - self.d_hat
-            applied += expert.learn(e) == "applied"
+            applied += expert.learn(e, own=own) == "applied"
             self.w[j] = self.w[j] * math.exp(-self.options["mixing_rate"] * (own @ own))
         return applied
 
@@ -450,8 +452,7 @@ def gate_margin(rule, learner, d):
     if rule["kind"] == "algorithm1":
         pairs = [(d - learner.d_hat, learner.rule)]
     elif rule["kind"] == "algorithm2":
-        own = rule["feedback"] == "own"
-        pairs = [(d - (x.d_hat if own else learner.d_hat), x.rule) for x in learner.experts]
+        pairs = [(d - x.d_hat, x.rule) for x in learner.experts]
     else:
         return math.inf
     return min(abs(e @ e / gated.gate_threshold() - 1.0) for e, gated in pairs)
