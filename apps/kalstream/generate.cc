@@ -53,7 +53,7 @@ void add_generate(CLI::App& app) {
   cmd->add_option("--set", a->set, "key=value; may be repeated")
       ->allow_extra_args(false)
       ->take_all();
-  cmd->add_option("--rows", a->rows, "How many rows")
+  cmd->add_option("--rows,--steps", a->rows, "How many rows")
       ->check(whole_number(1, 1e12))
       ->capture_default_str();
   cmd->add_option("--out", a->out, "File to write; - for standard output")->capture_default_str();

@@ -135,7 +135,7 @@ void add_inspect(CLI::App& app) {
   cmd->add_option("--learner", a->learners, "Learners, as for run")->delimiter(',');
   cmd->add_option("--preset", a->preset, "As for run");
   cmd->add_option("--hidden", a->hidden, "LSTM units")->check(whole_number(1, 1e6));
-  cmd->add_option("--set", a->set, "As for run")->allow_extra_args(false)->take_all();
+  cmd->add_option("--set", a->set, "As for run");
   cmd->footer(
       "  kalstream inspect --data my.csv\n"
       "  kalstream inspect --learner alg2,ekf --preset authors:kin8nm\n");

@@ -160,9 +160,9 @@ void check_memory(const std::vector<Contender>& contenders, const Dataset& data,
 
 void print_results(const RunArguments& a, const Dataset& data, std::size_t steps, std::size_t seeds,
                    const std::vector<Outcome>& outcomes) {
-  fmt::print("{}: {} rows, {} inputs, {} target{}; {} seed{}\n", data.source, steps,
-             data.n_inputs(), data.n_targets(), data.n_targets() == 1 ? "" : "s", seeds,
-             seeds == 1 ? "" : "s");
+  fmt::print("{}: {} rows, {} input{}, {} target{}; {} seed{}\n", data.source, steps,
+             data.n_inputs(), data.n_inputs() == 1 ? "" : "s", data.n_targets(),
+             data.n_targets() == 1 ? "" : "s", seeds, seeds == 1 ? "" : "s");
   if (!a.preset.empty()) {
     const auto [experiment, published] = experiment_for(a.preset, data);
     fmt::print("preset {}: {} {}\n", a.preset,
@@ -249,10 +249,8 @@ void add_run(CLI::App& app) {
   cmd->add_flag("--scale", a->scale,
                 "Standardise inputs and map targets into range as they come, causally");
   cmd->add_option("--set", a->set,
-                  "key=value for all learners or learner.key=value for one; may be repeated; "
-                  "'kalstream inspect --learner L' lists the keys")
-      ->allow_extra_args(false)
-      ->take_all();
+                  "key=value ... for all learners, learner.key=value for one; 'kalstream inspect "
+                  "--learner L' lists the keys");
   cmd->add_flag("--stop-when-sustained", a->stop_when_sustained,
                 "End a run after 500 correct signs in a row");
   cmd->add_option("--jobs", a->jobs,

@@ -174,6 +174,7 @@ TEST(Run, SettingsReachOneLearnerOrAll) {
   EXPECT_NE(one.first, base.first);
   EXPECT_EQ(one.second, base.second);
   const auto all = nse("--set process_noise=1e-3..1e-6 --set window=2");
+  EXPECT_EQ(all, nse("--set process_noise=1e-3..1e-6 window=2"));
   EXPECT_NE(all.first, base.first);
   EXPECT_NE(all.second, base.second);
 }
@@ -481,8 +482,9 @@ TEST(Run, AWildInputIsSkippedAndLearningGoesOn) {
                            : line) +
             "\n";
   w.file("wild.csv", text);
-  for (const Json& run :
-       run_json(w, "--data wild.csv --hidden 4 --learner ekf,dekf,iekf,alg1,alg2,sgd")["runs"]) {
+  const Json all = run_json(w, "--data wild.csv --hidden 4 --learner ekf,dekf,iekf,alg1,alg2,sgd");
+  ASSERT_EQ(all["runs"].size(), 6U);
+  for (const Json& run : all["runs"]) {
     EXPECT_EQ(run["skipped_rows"], 6) << run["learner"];
     EXPECT_EQ(run["scored"], 294) << run["learner"];
   }
