@@ -56,6 +56,24 @@ std::vector<Outcome> compare(const std::vector<Contender>& contenders, const Dat
   return outcomes;
 }
 
+namespace {
+
+// Mean over steps of the p-quantile over runs of ‖d − d̂‖² / variance. The published programs count
+// the k-th of n values as the (k − ½)/n quantile, and for the few runs there are this matters; in
+// the (k − 1)/(n − 1) of quantile() that is another p.
+double mean_quantile(const Outcome& outcome, double p) {
+  const auto n = static_cast<double>(outcome.runs.size());
+  p = n < 2 ? p : std::clamp((p * n - 0.5) / (n - 1), 0.0, 1.0);
+  std::vector<std::vector<double>> errors;
+  for (const RunResult& run : outcome.runs) {
+    errors.push_back(run.squared_error);
+    for (double& e : errors.back()) e /= run.target_variance;
+  }
+  return mean(quantile_over_runs({errors.begin(), errors.end()}, p));
+}
+
+}  // namespace
+
 Summary summarise(const Outcome& outcome) {
   std::vector<double> nse;
   std::vector<double> knse;
@@ -77,6 +95,10 @@ Summary summarise(const Outcome& outcome) {
   s.nse_median = median(nse);
   s.nse_p05 = quantile(nse, 0.05);
   s.nse_p95 = quantile(nse, 0.95);
+  const double low = mean_quantile(outcome, 0.05);
+  const double high = mean_quantile(outcome, 0.95);
+  s.nse_band_middle = (low + high) / 2;
+  s.nse_band_half = (high - low) / 2;
   s.knse_mean = mean(knse);
   s.update_fraction = mean(fraction);
   s.us_per_step = median(us);

@@ -164,6 +164,22 @@ TEST(ComparisonThreads, ResultsDoNotDependOnJobs) {
   EXPECT_NE(one[0].runs[0].prediction, one[0].runs[1].prediction);
 }
 
+TEST(Comparison, SummaryOfTwoRuns) {
+  Outcome o{.name = "two", .seeds = {1, 2}, .runs = std::vector<RunResult>(2)};
+  o.runs[0].nse = 0.2;
+  o.runs[0].squared_error = {0.1, 0.3};
+  o.runs[0].target_variance = o.runs[1].target_variance = 0.5;
+  o.runs[1].nse = 0.4;
+  o.runs[1].squared_error = {0.2, nan};
+  const Summary s = summarise(o);
+  EXPECT_DOUBLE_EQ(s.nse_mean, 0.3);
+  EXPECT_DOUBLE_EQ(s.nse_p05, 0.21);
+  // Of two values, 5 and 95 % of the way are the values: 0.2, 0.4; in step 2: 0.6, 0.6.
+  EXPECT_DOUBLE_EQ(s.nse_band_middle, (0.2 + 0.4 + 0.6 + 0.6) / 4);
+  EXPECT_DOUBLE_EQ(s.nse_band_half, (0.4 - 0.2) / 4);
+  EXPECT_EQ(s.sustained_median, inf);
+}
+
 TEST(Comparison, WrongOptionsNameTheContender) {
   LearnerOptions bad;
   bad.rule = Ekf{.initial_covariance = -1};

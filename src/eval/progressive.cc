@@ -122,12 +122,13 @@ RunResult evaluate(Learner& learner, const Dataset& data, const EvaluationOption
   run.squared_error.resize(run.steps);
   run.prediction.resize(run.steps * n_d);
 
-  const double scale =
+  run.target_variance =
       static_cast<double>(n_d) * variance_of_targets(data, run.steps, [&](std::size_t t) {
         return !std::isnan(run.squared_error[t]);
       });
-  run.nse = run.scored == 0 ? nan : sum_sq / static_cast<double>(run.scored) / scale;
-  run.knse = forecasts == 0 ? nan : forecast_sum_sq / static_cast<double>(forecasts) / scale;
+  run.nse = run.scored == 0 ? nan : sum_sq / static_cast<double>(run.scored) / run.target_variance;
+  run.knse =
+      forecasts == 0 ? nan : forecast_sum_sq / static_cast<double>(forecasts) / run.target_variance;
   run.update_fraction =
       updates == 0 ? 0 : static_cast<double>(applied) / static_cast<double>(updates);
   run.seconds = std::chrono::duration<double>(learning).count();

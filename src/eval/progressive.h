@@ -20,10 +20,11 @@ struct EvaluationOptions {
 
 /// What one learner did on one stream.
 struct RunResult {
-  double nse = 0;          ///< Σ‖d − d̂‖² / Σ‖d − mean d‖² over the scored steps
-  double knse = 0;         ///< the same for forecasts of d_{t+k} made at t; NaN without a horizon
-  std::size_t steps = 0;   ///< rows gone through
-  std::size_t scored = 0;  ///< rows with a prediction and a target
+  double nse = 0;   ///< Σ‖d − d̂‖² / Σ‖d − mean d‖² over the scored steps
+  double knse = 0;  ///< the same for forecasts of d_{t+k} made at t; NaN without a horizon
+  double target_variance = 0;  ///< what both are divided by: Σ‖d − mean d‖² per scored step
+  std::size_t steps = 0;       ///< rows gone through
+  std::size_t scored = 0;      ///< rows with a prediction and a target
   std::size_t missing_targets = 0;          ///< advanced, not learnt
   std::size_t skipped_rows = 0;             ///< an input was missing or unusable
   std::size_t rejected_updates = 0;         ///< by the learner's own guard, over all experts

@@ -23,6 +23,8 @@ Json summary_json(const Summary& s) {
           {"nse_median", number(s.nse_median)},
           {"nse_p05", number(s.nse_p05)},
           {"nse_p95", number(s.nse_p95)},
+          {"nse_band_middle", number(s.nse_band_middle)},
+          {"nse_band_half", number(s.nse_band_half)},
           {"knse_mean", number(s.knse_mean)},
           {"update_fraction", number(s.update_fraction)},
           {"us_per_step", number(s.us_per_step)},
