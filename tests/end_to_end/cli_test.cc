@@ -14,7 +14,6 @@ namespace {
 using Json = nlohmann::json;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 constexpr int fine = 0;
 constexpr int failure = 1;
