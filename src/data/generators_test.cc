@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <Eigen/Dense>
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -52,51 +53,16 @@ std::string message_of(const std::string& spec) {
   return "no error";
 }
 
-// Gaussian elimination for the normal equations: x = A⁻¹ b, A symmetric positive definite.
-std::vector<double> solved(std::vector<std::vector<double>> A, std::vector<double> b) {
-  const std::size_t n = b.size();
-  for (std::size_t k = 0; k < n; ++k)
-    for (std::size_t i = k + 1; i < n; ++i) {
-      const double l = A[i][k] / A[k][k];
-      for (std::size_t j = k; j < n; ++j) A[i][j] -= l * A[k][j];
-      b[i] -= l * b[k];
-    }
-  for (std::size_t i = n; i-- > 0;) {
-    for (std::size_t j = i + 1; j < n; ++j) b[i] -= A[i][j] * b[j];
-    b[i] /= A[i][i];
-  }
-  return b;
-}
-
 // Least squares on the inputs and a constant: Σ(d − wᵀx)² / Σ(d − d̄)².
 double linear_nse(const Dataset& data) {
-  const std::size_t n = data.n_inputs() + 1;
-  std::vector<std::vector<double>> A(n, std::vector<double>(n));
-  std::vector<double> b(n);
-  const auto row_of = [&](std::size_t t) {
-    std::vector<double> x(data.x(t).begin(), data.x(t).end());
-    x.push_back(1);
-    return x;
-  };
-  for (std::size_t t = 0; t < data.rows(); ++t) {
-    const auto x = row_of(t);
-    for (std::size_t i = 0; i < n; ++i) {
-      for (std::size_t j = 0; j < n; ++j) A[i][j] += x[i] * x[j];
-      b[i] += x[i] * data.d(t)[0];
-    }
-  }
-  const auto w = solved(A, b);
-  const double mean = b[n - 1] / static_cast<double>(data.rows());
-  double residual = 0;
-  double total = 0;
-  for (std::size_t t = 0; t < data.rows(); ++t) {
-    const auto x = row_of(t);
-    double e = data.d(t)[0];
-    total += (e - mean) * (e - mean);
-    for (std::size_t i = 0; i < n; ++i) e -= w[i] * x[i];
-    residual += e * e;
-  }
-  return residual / total;
+  using Rows = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  const auto rows = static_cast<Eigen::Index>(data.rows());
+  const auto n = static_cast<Eigen::Index>(data.n_inputs());
+  Eigen::MatrixXd X(rows, n + 1);
+  X << Eigen::Map<const Rows>(data.inputs.data(), rows, n), Eigen::VectorXd::Ones(rows);
+  const Eigen::Map<const Eigen::VectorXd> d(data.targets.data(), rows);
+  const Eigen::VectorXd w = (X.transpose() * X).ldlt().solve(X.transpose() * d);
+  return (d - X * w).squaredNorm() / (d.array() - d.mean()).matrix().squaredNorm();
 }
 
 double linear_nse(const std::string& spec, std::size_t rows = 4000) {

@@ -432,13 +432,12 @@ TEST(CommandLine, OutputFollowsLinksAndWritesIntoPipes) {
   EXPECT_THAT(read_text(w.path("real.json")), HasSubstr("summary"));
 
   ASSERT_EQ(mkfifo(w.path("pipe").c_str(), 0600), 0);
-  const std::string reader =
-      "cat '" + w.path("pipe").string() + "' > '" + w.path("read").string() + "' & ";
-  ASSERT_EQ(std::system((reader + "cd '" + w.path("").string() +
-                         "' && '" KALSTREAM_PROGRAM
-                         "' run --data d.csv --hidden 2 --quiet --json pipe; wait")
-                            .c_str()),
-            0);
+  const std::string command = "cd '" + w.path("").string() +
+                              "' && { cat pipe > read & '" KALSTREAM_PROGRAM
+                              "' run --data d.csv --hidden 2 --quiet --json pipe; "
+                              "code=$?; wait; exit $code; }";
+  ASSERT_EQ(std::system(command.c_str()), 0);
+  EXPECT_THAT(read_text(w.path("read")), HasSubstr("summary"));
   EXPECT_TRUE(std::filesystem::is_fifo(w.path("pipe")));
 }
 
