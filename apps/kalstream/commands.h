@@ -30,5 +30,7 @@ void add_run(CLI::App& app);
 void add_demo(CLI::App& app);
 void add_generate(CLI::App& app);
 void add_inspect(CLI::App& app);
+void add_reproduce(CLI::App& app);
+void add_search(CLI::App& app);
 
 }  // namespace kalstream::cli

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <mutex>
+#include <optional>
 
 #include "core/finite.h"
 #include "eval/statistics.h"
@@ -60,6 +61,21 @@ std::vector<Outcome> compare_with_progress(const std::string& label,
                    progress.set_note(std::move(note));
                    progress.advance(steps);
                  });
+}
+
+std::vector<RunResult> run_jobs_with_progress(const std::string& label,
+                                              const std::vector<Job>& jobs, JobsOptions options,
+                                              bool show) {
+  std::optional<view::Progress> progress;
+  options.on_start = [&](double work, std::size_t kept) {
+    if (kept > 0) fmt::print(stderr, "{} of {} runs were finished before\n", kept, jobs.size());
+    progress.emplace(label, static_cast<std::size_t>(work), show && view::is_terminal(stderr));
+  };
+  options.on_progress = [&](const Job& job, double work) {
+    progress->set_note(job.name);
+    progress->advance(static_cast<std::size_t>(work));
+  };
+  return run_jobs(jobs, options);
 }
 
 std::string comparison_table(const std::vector<Outcome>& outcomes, const TableColumns& columns) {

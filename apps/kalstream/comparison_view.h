@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "eval/comparison.h"
+#include "io/jobs.h"
 
 namespace kalstream::cli {
 
@@ -13,6 +14,11 @@ std::vector<Outcome> compare_with_progress(const std::string& label,
                                            const std::vector<Contender>& contenders,
                                            const Dataset& data, const ComparisonOptions& options,
                                            bool show);
+
+/// run_jobs() with a progress bar on a terminal that tells what remains; says what was resumed.
+std::vector<RunResult> run_jobs_with_progress(const std::string& label,
+                                              const std::vector<Job>& jobs, JobsOptions options,
+                                              bool show);
 
 struct TableColumns {
   bool sustained = false;  ///< steps to sustained prediction

@@ -7,9 +7,9 @@
 
 #include "commands.h"
 #include "comparison_view.h"
+#include "config/settings.h"
 #include "data/source.h"
 #include "io/atomic_file.h"
-#include "settings.h"
 #include "view/progress.h"
 #include "view/table.h"
 

@@ -6,10 +6,10 @@
 #include <memory>
 
 #include "commands.h"
+#include "config/settings.h"
 #include "data/source.h"
 #include "eval/statistics.h"
 #include "learner/footprint.h"
-#include "settings.h"
 #include "view/progress.h"
 #include "view/table.h"
 

@@ -21,6 +21,9 @@ constexpr const char* examples = R"(Examples:
                                                     a generated stream instead of a file
   kalstream run --data kin8nm.csv --learner sgd,adam,dekf,ekf,alg2 --preset authors --seeds 10
                                                     the published comparison on your copy of the data
+  kalstream search --data my.csv --scale --learner alg2 --grid initial_covariance=1,10,100
+                                                    the best of several settings
+  kalstream reproduce all --data DIR --resume       every table and figure of the paper
   kalstream inspect --data my.csv                   what is in the file, and what would run
   kalstream inspect --learner alg2                  every setting of a learner, for --set
   kalstream generate narma10 --rows 1000 --out narma.csv
@@ -58,6 +61,8 @@ int main(int argc, char** argv) {
   cli::add_demo(app);
   cli::add_generate(app);
   cli::add_inspect(app);
+  cli::add_search(app);
+  cli::add_reproduce(app);
 
   try {
     if (argc > 1) check_command(app, argv[1]);

@@ -4,20 +4,21 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <memory>
+#include <optional>
 
+#include "checks.h"
 #include "commands.h"
 #include "comparison_view.h"
+#include "config/settings.h"
 #include "core/finite.h"
 #include "data/source.h"
 #include "eval/parallel.h"
 #include "io/atomic_file.h"
 #include "io/results.h"
 #include "learner/footprint.h"
-#include "settings.h"
 #include "view/progress.h"
 
 namespace kalstream::cli {
@@ -28,6 +29,7 @@ struct RunArguments {
   std::vector<std::string> targets;
   std::size_t steps = 0;
   std::size_t horizon = 0;
+  std::optional<std::size_t> warm_up;
   std::vector<std::string> learners = {"alg2"};
   std::string preset;
   std::size_t hidden = 0;
@@ -43,47 +45,15 @@ struct RunArguments {
   bool quiet = false;
 };
 
-std::uint64_t seed_number(const std::string& text, const std::string& whole) {
-  std::uint64_t v = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), v);
-  if (error != std::errc() || end != text.data() + text.size() || text.empty())
-    throw std::invalid_argument(
-        fmt::format("--seeds {}: write a count (10) or a range (5..14)", whole));
-  return v;
-}
-
-// "10": seeds 1 to 10; "5..14": those.
-std::vector<std::uint64_t> parse_seeds(const std::string& text) {
-  const auto dots = text.find("..");
-  const bool range = dots != std::string::npos;
-  const std::uint64_t first = range ? seed_number(text.substr(0, dots), text) : 1;
-  const std::uint64_t last = seed_number(range ? text.substr(dots + 2) : text, text);
-  if (last < first || last - first >= 1'000'000)
-    throw std::invalid_argument(fmt::format("--seeds {}: there must be 1 to 1,000,000", text));
-  std::vector<std::uint64_t> seeds;
-  for (std::uint64_t k = 0; k <= last - first; ++k) seeds.push_back(first + k);
-  return seeds;
-}
-
-// A tanh output cannot reach beyond ±1: say so before anything runs.
-void check_target_range(const Dataset& data, const std::vector<Contender>& contenders,
-                        std::size_t steps) {
-  for (const Contender& c : contenders) {
-    if (c.scaled || c.options.network.output_activation != OutputActivation::tanh) continue;
-    for (std::size_t t = 0; t < std::min(steps, data.rows()); ++t)
-      for (std::size_t k = 0; k < data.n_targets(); ++k)
-        if (const double d = data.d(t)[k]; std::abs(d) > 1)
-          throw DataError(fmt::format(
-              "{}:{}: target {} in column \"{}\" is outside [-1,1], which the tanh output of {} "
-              "cannot reach; add --scale, or --set output=identity",
-              data.source, data.lines.empty() ? t + 1 : data.lines[t], d, data.target_names[k],
-              c.name));
-  }
+// The published experiments let the window fill up first.
+std::size_t warm_up(const RunArguments& a) {
+  return a.warm_up.value_or(a.preset.empty() ? 0 : published_warm_up);
 }
 
 // Rows a preset asks for, of this stream.
 std::size_t published_rows(const RunArguments& a, const Dataset& data) {
-  return static_cast<std::size_t>(published_run_length(experiment_for(a.preset, data).first));
+  return warm_up(a) +
+         static_cast<std::size_t>(published_run_length(experiment_for(a.preset, data).first));
 }
 
 // All of a file unless --steps says less; a generator has no end.
@@ -104,21 +74,6 @@ std::size_t rows_to_run(const RunArguments& a, const Dataset& data) {
   else if (is_generated(a.data))
     rows -= a.horizon;
   return std::min(rows, data.rows());
-}
-
-void check_something_to_predict(const Dataset& data, std::size_t steps) {
-  const double variance = target_variance(data, steps);
-  const std::string target = fmt::format("{}", fmt::join(data.target_names, ", "));
-  if (std::isnan(variance))
-    throw DataError(fmt::format(
-        "{}: no row has all its inputs and its target ({}); choose other columns with --target, or "
-        "fill the gaps",
-        data.source, target));
-  if (!(variance > 0))
-    throw DataError(fmt::format(
-        "{}: the target ({}) does not vary over the {} rows used, so there is nothing to predict; "
-        "choose another column with --target",
-        data.source, target, steps));
 }
 
 // Files that would be overwritten by mistake or cannot be written are found before the work.
@@ -191,6 +146,7 @@ void run(const RunArguments& a) {
   check_something_to_predict(data, steps);
   const ComparisonOptions options{.seeds = seeds,
                                   .evaluation = {.steps = steps,
+                                                 .warm_up = warm_up(a),
                                                  .horizon = a.horizon,
                                                  .stop_when_sustained = a.stop_when_sustained},
                                   .jobs = a.jobs};
@@ -243,6 +199,10 @@ void add_run(CLI::App& app) {
   cmd->add_option("--horizon", a->horizon,
                   "Also score forecasts this many rows ahead (kNSE), given the inputs until then")
       ->check(whole_number(1, 1e12));
+  cmd->add_option("--warm-up", a->warm_up,
+                  "First rows to pass through without scoring or learning (default: none; 9 with a "
+                  "preset, as published)")
+      ->check(whole_number(0, 1e12));
   cmd->add_option("--target", a->targets,
                   "Target columns, by name or number from 1 (default: the last)")
       ->delimiter(',');

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <stdexcept>
+#include <tuple>
 
 #include "eval/parallel.h"
 #include "eval/statistics.h"
@@ -61,15 +62,24 @@ namespace {
 // Mean over steps of the p-quantile over runs of ‖d − d̂‖² / variance. The published programs count
 // the k-th of n values as the (k − ½)/n quantile, and for the few runs there are this matters; in
 // the (k − 1)/(n − 1) of quantile() that is another p.
-double mean_quantile(const Outcome& outcome, double p) {
+double mean_quantile(const Outcome& outcome, std::vector<double> RunResult::*squared_error,
+                     double p) {
   const auto n = static_cast<double>(outcome.runs.size());
   p = n < 2 ? p : std::clamp((p * n - 0.5) / (n - 1), 0.0, 1.0);
   std::vector<std::vector<double>> errors;
   for (const RunResult& run : outcome.runs) {
-    errors.push_back(run.squared_error);
+    errors.push_back(run.*squared_error);
     for (double& e : errors.back()) e /= run.target_variance;
   }
   return mean(quantile_over_runs({errors.begin(), errors.end()}, p));
+}
+
+// Middle and half-width of the 5–95 % band.
+std::pair<double, double> band(const Outcome& outcome,
+                               std::vector<double> RunResult::*squared_error) {
+  const double low = mean_quantile(outcome, squared_error, 0.05);
+  const double high = mean_quantile(outcome, squared_error, 0.95);
+  return {(low + high) / 2, (high - low) / 2};
 }
 
 }  // namespace
@@ -79,12 +89,14 @@ Summary summarise(const Outcome& outcome) {
   std::vector<double> knse;
   std::vector<double> fraction;
   std::vector<double> us;
+  std::vector<double> seconds;
   std::vector<double> sustained;
   Summary s{.learner = outcome.name, .seeds = outcome.seeds.size()};
   for (const RunResult& run : outcome.runs) {
     nse.push_back(run.nse);
     knse.push_back(run.knse);
     fraction.push_back(run.update_fraction);
+    seconds.push_back(run.seconds);
     us.push_back(run.seconds * 1e6 / static_cast<double>(std::max<std::size_t>(run.steps, 1)));
     sustained.push_back(run.sustained_at ? static_cast<double>(*run.sustained_at)
                                          : std::numeric_limits<double>::infinity());
@@ -95,13 +107,14 @@ Summary summarise(const Outcome& outcome) {
   s.nse_median = median(nse);
   s.nse_p05 = quantile(nse, 0.05);
   s.nse_p95 = quantile(nse, 0.95);
-  const double low = mean_quantile(outcome, 0.05);
-  const double high = mean_quantile(outcome, 0.95);
-  s.nse_band_middle = (low + high) / 2;
-  s.nse_band_half = (high - low) / 2;
+  s.nse_deviation = std::sqrt(variance(nse));
+  std::tie(s.nse_band_middle, s.nse_band_half) = band(outcome, &RunResult::squared_error);
+  std::tie(s.knse_band_middle, s.knse_band_half) =
+      band(outcome, &RunResult::forecast_squared_error);
   s.knse_mean = mean(knse);
   s.update_fraction = mean(fraction);
   s.us_per_step = median(us);
+  s.seconds = median(seconds);
   s.sustained_median = median(sustained);
   return s;
 }

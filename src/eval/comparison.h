@@ -35,12 +35,14 @@ struct Summary {
   std::size_t seeds = 0;
   std::size_t steps = 0;  ///< of the longest run
   double nse_mean = 0, nse_median = 0, nse_p05 = 0, nse_p95 = 0;
+  double nse_deviation = 0;  ///< of the runs' NSE, over seeds
   /// The interval published as "NSE ± x": middle and half-width of the 5–95 % band over seeds,
   /// taken at each step and averaged over steps.
   double nse_band_middle = 0, nse_band_half = 0;
-  double knse_mean = 0;  ///< NaN without a horizon
+  double knse_mean = 0, knse_band_middle = 0, knse_band_half = 0;  ///< NaN without a horizon
   double update_fraction = 0;
   double us_per_step = 0;
+  double seconds = 0;           ///< of the median run
   double sustained_median = 0;  ///< +∞ if half of the runs or more never got there
   std::size_t rejected_updates = 0;
 };

@@ -127,6 +127,23 @@ TEST(Progressive, MissingTargetsAndInputs) {
   EXPECT_DOUBLE_EQ(run.nse, (0.25 + 2.25) / 2 / 1);
 }
 
+TEST(Progressive, WarmUpRowsAreNeitherScoredNorLearnt) {
+  Scripted learner({0, 0, 0, 0});
+  const RunResult run = evaluate(learner, stream({1, 2, 3, 4}, {9, 1, -1, 1}),
+                                 {.warm_up = 1, .horizon = 1, .sustained_length = 1});
+  EXPECT_EQ(learner.log, "aplfplfpl");
+  EXPECT_EQ(run.scored, 3U);
+  EXPECT_EQ(run.missing_targets, 0U);
+  EXPECT_TRUE(std::isnan(run.squared_error[0]));
+  EXPECT_DOUBLE_EQ(run.nse, 1 / (8.0 / 9));
+  EXPECT_EQ(run.sustained_at, 2U);  // 0 counts as negative: right for row 3, the second after
+  ASSERT_EQ(run.forecast_squared_error.size(), 4U);
+  EXPECT_TRUE(std::isnan(run.forecast_squared_error[0]));
+  EXPECT_DOUBLE_EQ(run.forecast_squared_error[1], 16);  // forecast 3, target −1
+  EXPECT_DOUBLE_EQ(run.forecast_squared_error[2], 9);
+  EXPECT_TRUE(std::isnan(run.forecast_squared_error[3]));
+}
+
 TEST(Progressive, SustainedPrediction) {
   Scripted learner({1, -1, 1, 1, 1, 1});
   const Dataset data = stream({0, 0, 0, 0, 0, 0}, {1, 1, 1, 1, 1, -1});
@@ -171,6 +188,10 @@ TEST(Comparison, SummaryOfTwoRuns) {
   o.runs[0].target_variance = o.runs[1].target_variance = 0.5;
   o.runs[1].nse = 0.4;
   o.runs[1].squared_error = {0.2, nan};
+  o.runs[0].forecast_squared_error = {nan, 0.1};
+  o.runs[1].forecast_squared_error = {nan, 0.3};
+  o.runs[0].seconds = 3;
+  o.runs[1].seconds = 1;
   const Summary s = summarise(o);
   EXPECT_DOUBLE_EQ(s.nse_mean, 0.3);
   EXPECT_DOUBLE_EQ(s.nse_p05, 0.21);
@@ -178,6 +199,10 @@ TEST(Comparison, SummaryOfTwoRuns) {
   EXPECT_DOUBLE_EQ(s.nse_band_middle, (0.2 + 0.4 + 0.6 + 0.6) / 4);
   EXPECT_DOUBLE_EQ(s.nse_band_half, (0.4 - 0.2) / 4);
   EXPECT_EQ(s.sustained_median, inf);
+  EXPECT_DOUBLE_EQ(s.nse_deviation, 0.1);
+  EXPECT_DOUBLE_EQ(s.knse_band_middle, 0.4);
+  EXPECT_DOUBLE_EQ(s.knse_band_half, 0.2);
+  EXPECT_DOUBLE_EQ(s.seconds, 2);
 }
 
 TEST(Comparison, WrongOptionsNameTheContender) {

@@ -25,18 +25,17 @@ bool same_signs(std::span<const double> a, std::span<const double> b) {
   return true;
 }
 
-// The forecast of d_{t+k} made after row t, with the inputs up to row t + k. False if row t + k,
+// Of the forecast of d_{t+k} made after row t, with the inputs up to row t + k. NaN if row t + k,
 // its target or an input on the way is missing.
-bool forecast_error(Learner& learner, const Dataset& data, std::size_t t, std::size_t k,
-                    std::vector<double>& buffer, double& squared_error) {
-  if (t + k >= data.rows() || !all_finite(data.d(t + k))) return false;
+double forecast_error(Learner& learner, const Dataset& data, std::size_t t, std::size_t k,
+                      std::vector<double>& buffer) {
+  if (t + k >= data.rows() || !all_finite(data.d(t + k))) return nan;
   const std::size_t n_d = data.n_targets();
   buffer.resize(k * n_d);
   const auto inputs =
       std::span(data.inputs).subspan((t + 1) * data.n_inputs(), k * data.n_inputs());
-  if (!learner.forecast(k, inputs, buffer)) return false;
-  squared_error = squared_distance(data.d(t + k), std::span(buffer).last(n_d));
-  return true;
+  if (!learner.forecast(k, inputs, buffer)) return nan;
+  return squared_distance(data.d(t + k), std::span(buffer).last(n_d));
 }
 
 // Mean over outputs of the variance of the targets in those of the first rows that count.
@@ -70,9 +69,8 @@ RunResult evaluate(Learner& learner, const Dataset& data, const EvaluationOption
   RunResult run;
   run.squared_error.assign(last, nan);
   run.prediction.assign(last * n_d, nan);
+  if (options.horizon > 0) run.forecast_squared_error.assign(last, nan);
   double sum_sq = 0;
-  double forecast_sum_sq = 0;
-  std::size_t forecasts = 0;
   std::size_t applied = 0;
   std::size_t updates = 0;
   std::size_t streak = 0;
@@ -85,6 +83,10 @@ RunResult evaluate(Learner& learner, const Dataset& data, const EvaluationOption
     const auto d = data.d(t);
     if (!all_finite(x)) {
       ++run.skipped_rows;
+      continue;
+    }
+    if (t < options.warm_up) {
+      learner.advance(x);
       continue;
     }
     const auto start = Clock::now();
@@ -105,30 +107,28 @@ RunResult evaluate(Learner& learner, const Dataset& data, const EvaluationOption
       updates += report.experts;
       run.rejected_updates += report.rejected;
       streak = same_signs(d, prediction) ? streak + 1 : 0;
-      if (streak == options.sustained_length && !run.sustained_at) run.sustained_at = t + 1;
+      if (streak == options.sustained_length && !run.sustained_at)
+        run.sustained_at = t + 1 - options.warm_up;
     } else {
       ++run.missing_targets;
     }
-    if (options.horizon > 0) {
-      double error = 0;
-      if (forecast_error(learner, data, t, options.horizon, forecast_buffer, error)) {
-        forecast_sum_sq += error;
-        ++forecasts;
-      }
-    }
-    if (on_step && t % 16 == 15) on_step(t + 1, sum_sq / static_cast<double>(run.scored));
+    if (options.horizon > 0)
+      run.forecast_squared_error[t] =
+          forecast_error(learner, data, t, options.horizon, forecast_buffer);
+    if (on_step && t % 16 == 15 && run.scored > 0)
+      on_step(t + 1, sum_sq / static_cast<double>(run.scored));
     if (run.sustained_at && options.stop_when_sustained) break;
   }
   run.squared_error.resize(run.steps);
   run.prediction.resize(run.steps * n_d);
+  if (options.horizon > 0) run.forecast_squared_error.resize(run.steps);
 
   run.target_variance =
       static_cast<double>(n_d) * variance_of_targets(data, run.steps, [&](std::size_t t) {
         return !std::isnan(run.squared_error[t]);
       });
   run.nse = run.scored == 0 ? nan : sum_sq / static_cast<double>(run.scored) / run.target_variance;
-  run.knse =
-      forecasts == 0 ? nan : forecast_sum_sq / static_cast<double>(forecasts) / run.target_variance;
+  run.knse = mean(run.forecast_squared_error) / run.target_variance;  // NaN without forecasts
   run.update_fraction =
       updates == 0 ? 0 : static_cast<double>(applied) / static_cast<double>(updates);
   run.seconds = std::chrono::duration<double>(learning).count();

@@ -12,7 +12,8 @@
 namespace kalstream {
 
 struct EvaluationOptions {
-  std::size_t steps = 0;    ///< rows to use; 0: all
+  std::size_t steps = 0;    ///< rows to use, those of the warm-up included; 0: all
+  std::size_t warm_up = 0;  ///< first rows that are passed through, neither scored nor learnt
   std::size_t horizon = 0;  ///< k of kNSE; 0: none
   bool stop_when_sustained = false;
   std::size_t sustained_length = 500;  ///< correct signs in a row
@@ -25,14 +26,17 @@ struct RunResult {
   double target_variance = 0;  ///< what both are divided by: Σ‖d − mean d‖² per scored step
   std::size_t steps = 0;       ///< rows gone through
   std::size_t scored = 0;      ///< rows with a prediction and a target
-  std::size_t missing_targets = 0;          ///< advanced, not learnt
-  std::size_t skipped_rows = 0;             ///< an input was missing or unusable
-  std::size_t rejected_updates = 0;         ///< by the learner's own guard, over all experts
-  double update_fraction = 0;               ///< applied updates / (scored steps × experts)
-  double seconds = 0;                       ///< in predict, learn and advance
-  std::optional<std::size_t> sustained_at;  ///< step (1-based) that completes the run of signs
-  std::vector<double> squared_error;        ///< per row, NaN where not scored
-  std::vector<double> prediction;           ///< rows × outputs, NaN where there is none
+  std::size_t missing_targets = 0;   ///< advanced, not learnt; those of the warm-up apart
+  std::size_t skipped_rows = 0;      ///< an input was missing or unusable
+  std::size_t rejected_updates = 0;  ///< by the learner's own guard, over all experts
+  double update_fraction = 0;        ///< applied updates / (scored steps × experts)
+  double seconds = 0;                ///< in predict, learn and advance
+  /// The row, counted from the end of the warm-up, that completes the run of signs.
+  std::optional<std::size_t> sustained_at;
+  std::vector<double> squared_error;  ///< per row, NaN where not scored
+  /// Of the forecast made after each row, NaN where there is none; empty without a horizon.
+  std::vector<double> forecast_squared_error;
+  std::vector<double> prediction;  ///< rows × outputs, NaN where there is none
 };
 
 /// Runs the learner over the stream. `on_step(t, mean squared error so far)` is called now and

@@ -126,7 +126,7 @@ LearnerOptions preset(Preset preset, Experiment experiment, const Rule& rule, do
 }
 
 double published_run_length(Experiment experiment) {
-  return experiment == Experiment::addition ? 1e5 : 2500;
+  return experiment == Experiment::addition ? 1e5 : 2541;
 }
 
 std::optional<Experiment> experiment_named(std::string_view name) {

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <stdexcept>
 
+#include "view/chart.h"
+
 namespace kalstream::view {
 namespace {
 
@@ -30,12 +32,22 @@ std::string_view take_code_point(std::string_view& text) {
   return taken;
 }
 
-/// A cell is one line, whatever it was made from.
-std::string one_line(std::string_view text) {
-  std::string line(text);
-  std::ranges::replace_if(
-      line, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, ' ');
-  return line;
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+/// Bytes of other alphabets count as letters.
+bool is_word(char c) {
+  return is_letter(c) || (c >= '0' && c <= '9') || static_cast<unsigned char>(c) >= 0x80;
+}
+
+/// Whether Markdown, with GitHub's additions, could see more in `c` than a character.
+bool needs_backslash(char before, char c, char after) {
+  constexpr std::string_view always = "\\`*[|~$";
+  if (always.find(c) != std::string_view::npos) return true;
+  if (c == '_') return !is_word(before) || !is_word(after);
+  if (c == '<') return is_letter(after) || after == '/' || after == '!' || after == '?';
+  if (c == '&') return is_letter(after) || after == '#';
+  if (c == '#') return before == ' ' || before == '\0';
+  return false;
 }
 
 std::string repeat(std::string_view text, std::size_t times) {
@@ -143,6 +155,41 @@ std::string shorten(std::string_view text, std::size_t width) {
   }
 }
 
+std::string one_line(std::string_view text) {
+  std::string line(text);
+  std::ranges::replace_if(
+      line, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, ' ');
+  return line;
+}
+
+std::string escape_markdown(std::string_view text) {
+  const std::string line = one_line(text);
+  std::string escaped;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const char before = i == 0 ? '\0' : line[i - 1];
+    const char after = i + 1 == line.size() ? '\0' : line[i + 1];
+    if (needs_backslash(before, line[i], after)) escaped += '\\';
+    escaped += line[i];
+  }
+  return escaped;
+}
+
+void Table::set_groups(std::vector<ColumnGroup> groups) {
+  std::size_t covered = 0;
+  for (ColumnGroup& group : groups) {
+    if (group.columns == 0 || group.columns > columns_.size() - covered)
+      throw std::invalid_argument(fmt::format(
+          "the column groups of a table of {} columns need at least one column each and no more "
+          "than there are: see \"{}\"",
+          columns_.size(), group.header));
+    covered += group.columns;
+    group.header = one_line(group.header);
+  }
+  if (!groups.empty() && covered < columns_.size())
+    groups.push_back({.header = "", .columns = columns_.size() - covered});
+  groups_ = std::move(groups);
+}
+
 void Table::add_row(std::vector<Cell> cells) {
   if (cells.size() > columns_.size())
     throw std::invalid_argument(fmt::format("a table of {} columns cannot take a row of {} cells",
@@ -154,12 +201,32 @@ void Table::add_row(std::vector<Cell> cells) {
 
 void Table::add_rule() { rows_.emplace_back(); }
 
+namespace {
+
+/// Of neighbouring columns and the gaps between them.
+std::size_t span_width(const std::vector<std::size_t>& widths, std::size_t first,
+                       std::size_t columns) {
+  std::size_t total = columns == 0 ? 0 : kGap.size() * (columns - 1);
+  for (std::size_t c = first; c < first + columns; ++c) total += widths[c];
+  return total;
+}
+
+}  // namespace
+
 std::vector<std::size_t> Table::widths() const {
   std::vector<std::size_t> widths;
   for (const Column& column : columns_) widths.push_back(display_width(column.header));
   for (const auto& row : rows_)
     for (std::size_t c = 0; c < row.size(); ++c)
       widths[c] = std::max(widths[c], display_width(row[c].text));
+  std::size_t first = 0;
+  for (const ColumnGroup& group : groups_) {
+    const std::size_t last = first + group.columns - 1;
+    const std::size_t span = span_width(widths, first, group.columns);
+    // A header longer than its columns makes the last of them wider.
+    widths[last] += std::max(display_width(group.header), span) - span;
+    first += group.columns;
+  }
   return widths;
 }
 
@@ -182,12 +249,17 @@ std::string without_trailing_blanks(std::string line) {
   return line;
 }
 
+/// A group's header in the middle of a line that shows which columns it spans.
+std::string spanning(const std::string& header, std::size_t width) {
+  if (header.empty()) return std::string(width, ' ');
+  const std::size_t room = width - display_width(header);
+  if (room < 4) return padded(header, width, Align::centre, false);
+  const std::size_t before = (room - 2) / 2;
+  return repeat("─", before) + ' ' + header + ' ' + repeat("─", room - 2 - before);
+}
+
 std::string markdown_text(const Cell& cell) {
-  std::string text;
-  for (const char c : cell.text) {
-    if (c == '|') text += '\\';
-    text += c;
-  }
+  const std::string text = escape_markdown(cell.text);
   return cell.best && !text.empty() ? "**" + text + "**" : text;
 }
 
@@ -207,8 +279,7 @@ const char* markdown_rule(Align align) {
 
 std::string Table::to_text(bool colours) const {
   const auto width = widths();
-  std::size_t total = columns_.empty() ? 0 : kGap.size() * (columns_.size() - 1);
-  for (const std::size_t w : width) total += w;
+  const std::size_t total = span_width(width, 0, columns_.size());
   const auto rule = [&](std::string_view mark) { return repeat(mark, total) + '\n'; };
 
   const auto line = [&](const auto& cell_of) {
@@ -221,6 +292,16 @@ std::string Table::to_text(bool colours) const {
   };
 
   std::string text = rule("━");
+  if (!groups_.empty()) {
+    std::string headers;
+    std::size_t first = 0;
+    for (const ColumnGroup& group : groups_) {
+      if (first > 0) headers += kGap;
+      headers += spanning(group.header, span_width(width, first, group.columns));
+      first += group.columns;
+    }
+    text += without_trailing_blanks(std::move(headers)) + '\n';
+  }
   text += line([&](std::size_t c) { return Cell(columns_[c].header); });
   text += rule("─");
   for (const auto& row : rows_)
@@ -229,8 +310,18 @@ std::string Table::to_text(bool colours) const {
 }
 
 std::string Table::to_markdown() const {
+  std::vector<std::string> headers;
+  for (const Column& column : columns_) headers.push_back(column.header);
+  std::size_t first = 0;
+  for (const ColumnGroup& group : groups_) {
+    if (!group.header.empty())
+      for (std::size_t c = first; c < first + group.columns; ++c)
+        headers[c] = headers[c].empty() ? group.header : group.header + " " + headers[c];
+    first += group.columns;
+  }
+
   std::string text = "|";
-  for (const Column& column : columns_) text += " " + markdown_text(column.header) + " |";
+  for (const std::string& header : headers) text += " " + markdown_text(header) + " |";
   text += "\n|";
   for (const Column& column : columns_) text += std::string(markdown_rule(column.align)) + "|";
   text += '\n';
@@ -241,6 +332,71 @@ std::string Table::to_markdown() const {
     text += '\n';
   }
   return text;
+}
+
+std::string Table::html_class(std::size_t column) const {
+  std::string names;
+  if (column == 0) names += " key";
+  if (columns_[column].align == Align::right) names += " right";
+  if (columns_[column].align == Align::centre) names += " centre";
+  std::size_t first = 0;
+  for (const ColumnGroup& group : groups_) {
+    if (first == column && first > 0) names += " start";
+    first += group.columns;
+  }
+  return names.empty() ? "" : fmt::format(" class=\"{}\"", names.substr(1));
+}
+
+// Columns that stand alone beside groups have one header as high as both rows.
+std::string Table::html_header() const {
+  const auto header = [&](std::size_t c, const char* rows) {
+    const std::string text = escape_xml(columns_[c].header);
+    // A header without a text heads nothing.
+    return text.empty() ? fmt::format("<td{}{}></td>", rows, html_class(c))
+                        : fmt::format("<th scope=\"col\"{}{}>{}</th>", rows, html_class(c), text);
+  };
+  if (groups_.empty()) {
+    std::string row;
+    for (std::size_t c = 0; c < columns_.size(); ++c) row += header(c, "");
+    return fmt::format("<thead>\n<tr>{}</tr>\n</thead>\n", row);
+  }
+  std::string spans;
+  std::string upper;
+  std::string lower;
+  std::size_t first = 0;
+  for (const ColumnGroup& group : groups_) {
+    spans += fmt::format("<colgroup span=\"{}\"></colgroup>", group.columns);
+    if (!group.header.empty())
+      upper += fmt::format("<th scope=\"colgroup\" colspan=\"{}\"{}>{}</th>", group.columns,
+                           first > 0 ? " class=\"start\"" : "", escape_xml(group.header));
+    for (std::size_t c = first; c < first + group.columns; ++c)
+      group.header.empty() ? upper += header(c, " rowspan=\"2\"") : lower += header(c, "");
+    first += group.columns;
+  }
+  return fmt::format("{}\n<thead>\n<tr>{}</tr>\n<tr>{}</tr>\n</thead>\n", spans, upper, lower);
+}
+
+std::string Table::to_html() const {
+  std::string html = "<table>\n" + html_header();
+  bool open = false;
+  for (const auto& row : rows_) {
+    if (row.empty()) {
+      if (open) html += "</tbody>\n";
+      open = false;
+      continue;
+    }
+    if (!open) html += "<tbody>\n";
+    open = true;
+    html += "<tr>";
+    for (std::size_t c = 0; c < row.size(); ++c) {
+      const std::string text = escape_xml(row[c].text);
+      const char* const element = c == 0 ? "th" : "td";
+      html += fmt::format("<{}{}{}>{}</{}>", element, c == 0 ? " scope=\"row\"" : "", html_class(c),
+                          row[c].best ? "<strong>" + text + "</strong>" : text, element);
+    }
+    html += "</tr>\n";
+  }
+  return html + (open ? "</tbody>\n" : "") + "</table>\n";
 }
 
 }  // namespace kalstream::view

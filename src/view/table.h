@@ -1,4 +1,4 @@
-// Text people read: numbers, and tables for terminals and Markdown.
+// Text people read: numbers, and tables for terminals, Markdown and HTML.
 #pragma once
 
 #include <cstddef>
@@ -31,6 +31,13 @@ std::size_t display_width(std::string_view text);
 /// `text`, or as much of its beginning as fits into `width` columns together with "…".
 std::string shorten(std::string_view text, std::size_t width);
 
+/// A blank for each line break, tab or other control character.
+std::string one_line(std::string_view text);
+
+/// `text` on one line for Markdown that shows it as it is, with a backslash only where there must
+/// be one.
+std::string escape_markdown(std::string_view text);
+
 // Tables.
 
 enum class Align { left, right, centre };
@@ -38,6 +45,12 @@ enum class Align { left, right, centre };
 struct Column {
   std::string header = {};
   Align align = Align::right;
+};
+
+/// A header over neighbouring columns.
+struct ColumnGroup {
+  std::string header = {};  ///< empty: the columns stand alone
+  std::size_t columns = 1;
 };
 
 struct Cell {
@@ -55,6 +68,11 @@ class Table {
  public:
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
+  /// From the first column on; columns left over stand alone. Markdown has no such headers: there
+  /// "NSE" of the group "kin8nm" is "kin8nm NSE". Throws std::invalid_argument if a group has no
+  /// columns or the groups have too many.
+  void set_groups(std::vector<ColumnGroup> groups);
+
   /// Missing cells at the end stay empty; throws std::invalid_argument if there are too many.
   void add_row(std::vector<Cell> cells);
 
@@ -65,10 +83,17 @@ class Table {
   std::string to_text(bool colours = false) const;
   std::string to_markdown() const;
 
+  /// A table element. Classes, all without a style of their own: right and centre; key for the
+  /// first column; start for the first column of a group. Each rule begins a new tbody.
+  std::string to_html() const;
+
  private:
   std::vector<std::size_t> widths() const;
+  std::string html_header() const;
+  std::string html_class(std::size_t column) const;
 
   std::vector<Column> columns_;
+  std::vector<ColumnGroup> groups_;      // none, or of all columns
   std::vector<std::vector<Cell>> rows_;  // an empty row is a rule
 };
 

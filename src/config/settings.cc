@@ -1,4 +1,4 @@
-#include "settings.h"
+#include "config/settings.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,7 +8,7 @@
 #include <charconv>
 #include <stdexcept>
 
-namespace kalstream::cli {
+namespace kalstream {
 namespace {
 
 // ---- Values: text to option and back. A value of the wrong form throws what was expected.
@@ -97,19 +97,19 @@ void parse(std::string_view text, Enum& out) {
   out = static_cast<Enum>(match - names.begin());
 }
 
-std::string show(double v) { return fmt::format("{:.6g}", v); }
+std::string show(double v) { return fmt::format("{}", v); }
 std::string show(std::size_t v) { return fmt::format("{}", v); }
 std::string show(bool v) { return v ? "true" : "false"; }
 std::string show(const std::optional<double>& v) { return v ? show(*v) : "none"; }
 std::string show(const std::vector<double>& v) {
-  return v.empty() ? "(built in)" : fmt::format("{:.4g}", fmt::join(v, ","));
+  return v.empty() ? "(built in)" : fmt::format("{:.6g}", fmt::join(v, ","));
 }
 std::string show(const Schedule& s) {
   switch (s.kind) {
     case Schedule::Kind::linear:
-      return fmt::format("{:.6g}..{:.6g}@{:.6g}", s.from, s.to, s.steps);
+      return fmt::format("{}..{}@{}", s.from, s.to, s.steps);
     case Schedule::Kind::exponential:
-      return fmt::format("{:.6g}~{:.6g}@{:.6g}", s.from, s.to, s.steps);
+      return fmt::format("{}~{}@{}", s.from, s.to, s.steps);
     default:
       return show(s.from);
   }
@@ -217,6 +217,15 @@ Rule rule_named(std::string_view name) {
       fmt::format("unknown learner '{}'; known: {}", name, fmt::join(known, ", ")));
 }
 
+std::uint64_t seed_number(const std::string& text, const std::string& whole) {
+  std::uint64_t v = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), v);
+  if (error != std::errc() || end != text.data() + text.size() || text.empty())
+    throw std::invalid_argument(
+        fmt::format("--seeds {}: write a count (10) or a range (5..14)", whole));
+  return v;
+}
+
 // The published stream a generator stands in for.
 std::string published_name(const Dataset& data) {
   const auto has = [&](const char* what) { return data.source.find(what) != std::string::npos; };
@@ -250,6 +259,18 @@ std::vector<Setting> settings_of(const LearnerOptions& options) {
     settings.push_back({key, show(field), meaning});
   });
   return settings;
+}
+
+std::vector<std::uint64_t> parse_seeds(const std::string& text) {
+  const auto dots = text.find("..");
+  const bool range = dots != std::string::npos;
+  const std::uint64_t first = range ? seed_number(text.substr(0, dots), text) : 1;
+  const std::uint64_t last = seed_number(range ? text.substr(dots + 2) : text, text);
+  if (last < first || last - first >= 1'000'000)
+    throw std::invalid_argument(fmt::format("--seeds {}: there must be 1 to 1,000,000", text));
+  std::vector<std::uint64_t> seeds;
+  for (std::uint64_t k = 0; k <= last - first; ++k) seeds.push_back(first + k);
+  return seeds;
 }
 
 std::pair<Experiment, bool> experiment_for(const std::string& preset, const Dataset& data) {
@@ -321,4 +342,4 @@ void apply_setting(std::vector<Contender>& contenders, const std::string& assign
                                           assignment, path, fmt::join(known, "\n  ")));
 }
 
-}  // namespace kalstream::cli
+}  // namespace kalstream

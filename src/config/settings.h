@@ -1,6 +1,7 @@
 // Learners and their options by name: the one place where strings become settings.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -8,7 +9,7 @@
 #include "eval/comparison.h"
 #include "kalstream/presets.h"
 
-namespace kalstream::cli {
+namespace kalstream {
 
 struct LearnerName {
   const char* name;
@@ -39,8 +40,11 @@ std::vector<Contender> make_contenders(const std::vector<std::string>& names,
 void apply_setting(std::vector<Contender>& contenders, const std::string& assignment,
                    std::size_t run_length);
 
+/// "10": seeds 1 to 10; "5..14": those. Throws std::invalid_argument.
+std::vector<std::uint64_t> parse_seeds(const std::string& text);
+
 /// The published stream whose settings a preset uses for this data; the second is false if it is
 /// only a stand-in.
 std::pair<Experiment, bool> experiment_for(const std::string& preset, const Dataset& data);
 
-}  // namespace kalstream::cli
+}  // namespace kalstream

@@ -1,0 +1,41 @@
+#include "checks.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace kalstream::cli {
+
+void check_target_range(const Dataset& data, const std::vector<Contender>& contenders,
+                        std::size_t steps) {
+  for (const Contender& c : contenders) {
+    if (c.scaled || c.options.network.output_activation != OutputActivation::tanh) continue;
+    for (std::size_t t = 0; t < std::min(steps, data.rows()); ++t)
+      for (std::size_t k = 0; k < data.n_targets(); ++k)
+        if (const double d = data.d(t)[k]; std::abs(d) > 1)
+          throw DataError(fmt::format(
+              "{}:{}: target {} in column \"{}\" is outside [-1,1], which the tanh output of {} "
+              "cannot reach; add --scale, or --set output=identity",
+              data.source, data.lines.empty() ? t + 1 : data.lines[t], d, data.target_names[k],
+              c.name));
+  }
+}
+
+void check_something_to_predict(const Dataset& data, std::size_t steps) {
+  const double variance = target_variance(data, steps);
+  const std::string target = fmt::format("{}", fmt::join(data.target_names, ", "));
+  if (std::isnan(variance))
+    throw DataError(fmt::format(
+        "{}: no row has all its inputs and its target ({}); choose other columns with --target, or "
+        "fill the gaps",
+        data.source, target));
+  if (!(variance > 0))
+    throw DataError(fmt::format(
+        "{}: the target ({}) does not vary over the {} rows used, so there is nothing to predict; "
+        "choose another column with --target",
+        data.source, target, steps));
+}
+
+}  // namespace kalstream::cli

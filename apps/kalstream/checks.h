@@ -1,0 +1,17 @@
+// What is found out before the work starts.
+#pragma once
+
+#include <vector>
+
+#include "eval/comparison.h"
+
+namespace kalstream::cli {
+
+/// A tanh output cannot reach beyond ±1: throws DataError, naming the line, for such a target.
+void check_target_range(const Dataset& data, const std::vector<Contender>& contenders,
+                        std::size_t steps);
+
+/// Throws DataError if the targets are all missing or all the same.
+void check_something_to_predict(const Dataset& data, std::size_t steps);
+
+}  // namespace kalstream::cli

@@ -1,0 +1,207 @@
+// kalstream search: the best of a grid of settings on a stream.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "checks.h"
+#include "commands.h"
+#include "comparison_view.h"
+#include "config/settings.h"
+#include "data/source.h"
+#include "eval/parallel.h"
+#include "io/atomic_file.h"
+#include "search/grid.h"
+#include "view/progress.h"
+#include "view/table.h"
+
+namespace kalstream::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct SearchArguments {
+  std::string data;
+  std::vector<std::string> targets;
+  std::string learner = "alg2";
+  std::string preset;
+  std::vector<std::string> grid;
+  std::vector<std::string> set;
+  std::size_t hidden = 0;
+  std::size_t steps = 1000;
+  std::string seeds = "10";
+  bool scale = false;
+  std::size_t jobs = 0;
+  std::string out;
+  std::string plot;
+  std::string json;
+  bool resume = false;
+  bool quiet = false;
+};
+
+std::vector<GridAxis> axes_of(const SearchArguments& a) {
+  std::vector<GridAxis> axes;
+  for (const std::string& text : a.grid) {
+    axes.push_back(parse_axis(text));
+    for (std::size_t k = 0; k + 1 < axes.size(); ++k)
+      if (axes[k].key == axes.back().key)
+        throw std::invalid_argument(fmt::format("--grid names {} twice", axes[k].key));
+  }
+  if (axes.empty()) axes = published_grid(a.learner);
+  if (axes.empty())
+    throw std::invalid_argument(fmt::format(
+        "the paper searched no grid for {}; name one, e.g. --grid initial_covariance=1,10,100 "
+        "(kalstream inspect --learner {} lists the keys)",
+        a.learner, a.learner));
+  return axes;
+}
+
+std::string surface_json(const GridSearch& s, const std::vector<GridPoint>& surface) {
+  using Json = nlohmann::ordered_json;
+  const auto number = [](double v) { return std::isfinite(v) ? Json(v) : Json(nullptr); };
+  Json root{{"data", s.data->source},
+            {"learner", s.contender.name},
+            {"steps", std::min(s.evaluation.steps, s.data->rows())},
+            {"seeds", s.seeds},
+            {"keys", Json::array()}};
+  for (const GridAxis& axis : s.axes) root["keys"].push_back(axis.key);
+  const auto point = [&](const GridPoint& p) {
+    return Json{{"values", p.values},
+                {"nse_mean", number(p.nse_mean)},
+                {"nse_deviation", number(p.nse_deviation)}};
+  };
+  root["best"] = point(surface[best_point(surface)]);
+  root["points"] = Json::array();
+  for (const GridPoint& p : surface) root["points"].push_back(point(p));
+  return root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+void print_best(const GridSearch& s, const std::vector<GridPoint>& surface) {
+  constexpr std::size_t shown = 10;
+  std::vector<std::size_t> order(surface.size());
+  for (std::size_t k = 0; k < order.size(); ++k) order[k] = k;
+  const auto key = [&](std::size_t k) {
+    return std::isnan(surface[k].nse_mean) ? INFINITY : surface[k].nse_mean;
+  };
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return key(a) < key(b); });
+
+  std::vector<view::Column> columns;
+  for (const GridAxis& axis : s.axes) columns.push_back({axis.key});
+  columns.push_back({"NSE mean"});
+  columns.push_back({"± over seeds"});
+  view::Table table(columns);
+  for (std::size_t k = 0; k < std::min(shown, order.size()); ++k) {
+    const GridPoint& p = surface[order[k]];
+    std::vector<view::Cell> cells;
+    for (const std::string& v : p.values) cells.emplace_back(v, k == 0);
+    cells.emplace_back(fmt::format("{:.4f}", p.nse_mean), k == 0);
+    cells.emplace_back(fmt::format("{:.4f}", p.nse_deviation));
+    table.add_row(std::move(cells));
+  }
+  fmt::print("{}: {}, first {} rows, {} seed{}, {} combination{}{}\n{}", s.data->source,
+             s.contender.name, std::min(s.evaluation.steps, s.data->rows()), s.seeds.size(),
+             s.seeds.size() == 1 ? "" : "s", surface.size(), surface.size() == 1 ? "" : "s",
+             surface.size() > shown ? fmt::format("; the best {}", shown) : "",
+             table.to_text(view::is_terminal(stdout)));
+  const GridPoint& best = surface[order.front()];
+  fmt::print("kalstream run --data {} --learner {}{}", s.data->source, s.contender.name,
+             s.contender.scaled ? " --scale" : "");
+  for (std::size_t a = 0; a < s.axes.size(); ++a)
+    fmt::print(" --set {}={}", s.axes[a].key, best.values[a]);
+  fmt::print("\n");
+}
+
+void search(const SearchArguments& a) {
+  if (a.resume && a.out.empty())
+    throw std::invalid_argument("--resume needs --out, the folder with the finished runs");
+  const auto axes = axes_of(a);
+  const Dataset data = load(a.data, a.steps, a.targets);
+  auto contenders = make_contenders({a.learner}, a.preset, data);
+  contenders.front().scaled = a.scale;
+  if (a.hidden > 0) contenders.front().options.network.hidden = a.hidden;
+  for (const std::string& assignment : a.set) apply_setting(contenders, assignment, a.steps);
+  check_target_range(data, contenders, a.steps);
+  check_something_to_predict(data, a.steps);
+
+  const fs::path out = a.out;
+  for (const std::string& file : {a.plot, a.json})
+    if (!file.empty() && file != "-") require_writable(file);
+  if (!a.out.empty()) {
+    fs::create_directories(out);
+    require_writable(out / "search.json");
+  }
+
+  const GridSearch grid{
+      .name = "search",
+      .data = &data,
+      .contender = contenders.front(),
+      .axes = axes,
+      .seeds = parse_seeds(a.seeds),
+      .evaluation = {.steps = a.steps, .warm_up = a.preset.empty() ? 0 : published_warm_up}};
+  const JobsOptions options{
+      .directory = a.out.empty() ? fs::path() : out / "runs", .resume = a.resume, .jobs = a.jobs};
+  const auto runs = run_jobs_with_progress("search", jobs_of(grid), options, !a.quiet);
+  const auto surface = surface_of(grid, runs);
+
+  if (!a.quiet && a.json != "-") print_best(grid, surface);
+  const std::string json = surface_json(grid, surface);
+  const std::string picture =
+      surface_picture(grid, surface, fmt::format("{} on {}", a.learner, data.name));
+  if (a.json == "-")
+    fmt::print("{}", json);
+  else if (!a.json.empty())
+    write_file(a.json, json);
+  if (!a.plot.empty()) write_file(a.plot, picture);
+  if (!a.out.empty()) {
+    write_file(out / "search.json", json);
+    write_file(out / "search.svg", picture);
+    if (!a.quiet && a.json != "-") fmt::print("{}\n", fs::absolute(out / "search.svg").string());
+  }
+}
+
+}  // namespace
+
+void add_search(CLI::App& app) {
+  auto a = std::make_shared<SearchArguments>();
+  CLI::App* cmd = app.add_subcommand("search", "Try a grid of settings on a stream");
+  cmd->add_option("--data", a->data, "FILE or gen:NAME[?k=v&...], as for run")->required();
+  cmd->add_option("--learner", a->learner, "Which learner")->capture_default_str();
+  cmd->add_option("--grid", a->grid,
+                  "key=v1,v2,... or key=FIRST:STEP:LAST; may be repeated (default: the grid the "
+                  "paper searched for this learner)");
+  cmd->add_option("--preset", a->preset, "For what the grid leaves: paper or authors, as for run");
+  cmd->add_option("--set", a->set, "key=value for what the grid leaves");
+  cmd->add_option("--hidden", a->hidden, "LSTM units (default 16)")->check(whole_number(1, 1e6));
+  cmd->add_option("--steps", a->steps, "Rows to use, from the first on")
+      ->check(whole_number(1, 1e12))
+      ->capture_default_str();
+  cmd->add_option("--seeds", a->seeds, "How many random starts, or which: 10, 31..40")
+      ->capture_default_str();
+  cmd->add_option("--target", a->targets, "Target columns, by name or number from 1")
+      ->delimiter(',');
+  cmd->add_flag("--scale", a->scale, "Scale raw data as it comes, as for run");
+  cmd->add_option("--jobs", a->jobs,
+                  fmt::format("Runs at a time (default: {}, one per core)", default_jobs()))
+      ->check(whole_number(0, 1e4));
+  cmd->add_option("--out", a->out,
+                  "Folder for search.json, search.svg and the finished runs, for --resume");
+  cmd->add_flag("--resume", a->resume, "Keep the runs that are finished in OUT/runs");
+  cmd->add_option("--plot", a->plot, "Draw the whole surface as SVG");
+  cmd->add_option("--json", a->json, "Write the surface as JSON; - for standard output");
+  cmd->add_flag("--quiet", a->quiet, "No table, no progress");
+  cmd->footer(
+      "Choosing settings on the rows that are scored later flatters them: search on the first "
+      "rows\n"
+      "only, and score on what follows.\n\n"
+      "  kalstream search --data my.csv --scale --learner adam --grid "
+      "learning_rate=0.001:0.001:0.015\n"
+      "  kalstream search --data my.csv --scale --grid initial_covariance=1,10,100 \\\n"
+      "                   --grid process_noise=1e-4,1e-5,1e-6 --plot surface.svg\n");
+  cmd->callback([a] { search(*a); });
+}
+
+}  // namespace kalstream::cli
