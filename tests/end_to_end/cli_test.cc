@@ -52,7 +52,7 @@ TEST(CommandLine, HelpTeachesByExample) {
   EXPECT_EQ(ran.exit_code, fine);
   EXPECT_THAT(ran.out, AllOf(HasSubstr("Examples:"), HasSubstr("kalstream run --data my.csv"),
                              HasSubstr("Exit codes")));
-  for (const char* command : {"run", "demo", "generate", "inspect"})
+  for (const char* command : {"run", "demo", "generate", "inspect", "search", "reproduce"})
     EXPECT_EQ(w.kalstream(std::string(command) + " --help").exit_code, fine) << command;
 }
 

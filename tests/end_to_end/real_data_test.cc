@@ -44,8 +44,8 @@ TEST(RealData, Kin8nm) {
   EXPECT_LT(nse.at("rmsprop"), 0.41);
   EXPECT_GT(nse.at("adam"), 0.40);
   EXPECT_LT(nse.at("adam"), 0.45);
-  EXPECT_LT(nse.at("dekf"), 0.35);
-  EXPECT_LT(nse.at("alg2"), 0.315);
+  EXPECT_LT(nse.at("dekf"), 0.36);
+  EXPECT_LT(nse.at("alg2"), 0.313);
   EXPECT_LT(mean_nse("kin8nm", "--preset authors --seeds 10 --learner ekf").at("ekf"), 0.29);
 }
 
@@ -54,8 +54,15 @@ TEST(RealData, Elevators) {
   if (absent("elevators")) GTEST_SKIP() << "no elevators.csv in " KALSTREAM_SHARED_DATA;
   auto nse = mean_nse("elevators", "--hidden 12 --preset authors --seeds 10 --learner dekf,alg2");
   EXPECT_LT(nse.at("dekf"), 0.215);
-  EXPECT_LT(nse.at("alg2"), 0.21);
+  EXPECT_LT(nse.at("alg2"), 0.206);
   EXPECT_LT(mean_nse("elevators", "--preset authors --seeds 10 --learner ekf").at("ekf"), 0.185);
+}
+
+TEST(RealData, Pumadyn) {
+  if (too_slow) GTEST_SKIP() << "sanitizers make this slow, and other tests cover the code";
+  if (absent("puma8nm")) GTEST_SKIP() << "no puma8nm.csv in " KALSTREAM_SHARED_DATA;
+  EXPECT_LT(mean_nse("puma8nm", "--preset authors --seeds 10 --learner alg2").at("alg2"), 0.16);
+  EXPECT_LT(mean_nse("puma32fm", "--preset authors --seeds 10 --learner alg2").at("alg2"), 0.118);
 }
 
 // Without its noise floor Algorithm 2 hardly beats the mean.
