@@ -1,6 +1,6 @@
 # Thin: the build itself is CMake's (CMakePresets.json). Each target installs what it misses.
 .DEFAULT_GOAL := build
-.PHONY: build demo test test-release test-asan-ubsan test-tsan bench format lint clean packages
+.PHONY: build demo reproduce test test-release test-asan-ubsan test-tsan bench format lint clean packages
 
 BUILD_PACKAGES := g++ cmake ninja-build pkg-config libcli11-dev libfmt-dev nlohmann-json3-dev libmatio-dev
 TEST_PACKAGES := libgtest-dev libgmock-dev libeigen3-dev
@@ -17,6 +17,10 @@ build: packages
 # Watch several learners on a generated stream; under a minute
 demo: build
 	@build/release/kalstream demo
+
+# The paper's experiments, quick form (about two minutes); DATA=DIR names a folder with its streams
+reproduce: build
+	@build/release/kalstream reproduce all --quick $(if $(DATA),--data "$(DATA)") --out build/reproduction
 
 # Everything CI runs: all tests optimised and under sanitizers, threads under the thread sanitizer
 test: test-release test-asan-ubsan test-tsan
