@@ -62,7 +62,7 @@ bool Mixture::gather_predictions(std::span<const double> x) {
   for (std::size_t j = 0; j < size(); ++j) {
     const auto d_hat_j = experts_[j]->predict(x);
     std::copy(d_hat_j.begin(), d_hat_j.end(), expert_d_hat_.begin() + j * n_d);
-    kernels::axpy(n_d, w_[j], d_hat_j.data(), d_hat_.data());
+    kernels::active().axpy(n_d, w_[j], d_hat_j.data(), d_hat_.data());
   }
   return all_finite(d_hat_);
 }
@@ -130,7 +130,7 @@ bool Mixture::forecast(std::size_t horizon, std::span<const double> future_input
   std::fill(d_hat.begin(), d_hat.end(), 0.0);
   for (std::size_t j = 0; j < size(); ++j) {
     experts_[j]->forecast(horizon, future_inputs, forecast_);
-    kernels::axpy(d_hat.size(), w_[j], forecast_.data(), d_hat.data());
+    kernels::active().axpy(d_hat.size(), w_[j], forecast_.data(), d_hat.data());
   }
   return true;
 }
