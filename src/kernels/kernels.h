@@ -25,8 +25,12 @@ namespace kalstream::kernels {
 /// Numbers that travel together: matrices interleaved, rows of a tile.
 inline constexpr std::size_t width = 8;
 
-/// Why a gain must not be applied; 0 if it may.
-enum GainFault : int { gain_is_fine = 0, gain_not_finite = 1, gain_takes_all_variance = 2 };
+/// Why an update must not be made; 0 if it may. Several can be true at once.
+enum Fault : int {
+  no_fault = 0,
+  not_finite = 1,
+  not_a_covariance = 2,  // a variance that is negative, or would no longer be positive
+};
 
 struct AdamStep {
   double learning_rate, first_decay, second_decay, epsilon;
@@ -70,10 +74,16 @@ struct Kernels {
                      const double* H, double* V);
   /// out[l] ← Σ_m a[8m + l]·b[8m + l].
   void (*lane_dots)(std::size_t rows, const double* a, const double* b, double* out);
-  /// For vectors of 8·rows entries, with coefficients for each l = 0 … 7 (entry m has l = m mod 8):
-  ///   w_k = (v_k − Σ_{i<k} L_ki w_i)·M_k;   δ = Σ_k u_k w_k;   D⁺ = D − Σ_k w_k² + q
-  /// W: the v_k, then the w_k. L: n_d × n_d × 8 with M_k in the place of L_kk; u: n_d × 8. D = 0
-  /// marks padding, which stays 0. Returns GainFaults: D⁺ − q not finite, or D⁺ ≤ 0.
+  /// For eight S (n_d × n_d × 8, the lower halves), each on its own:
+  ///   LLᵀ = S + rI,  r = floor + noise_factor·Tr(S)/n_d;   u = L⁻¹e
+  /// S ← L with 1/L_kk in the place of L_kk, or 0 where L_kk = 0; all 0 where Tr(S) ≤ least.
+  /// Faults: a diagonal entry of S is negative; it or an entry of L is not finite.
+  int (*factor)(std::size_t n_d, const double* e, double floor, double noise_factor, double least,
+                double* S, double* u);
+  /// For vectors of 8·rows entries, entry m with the L (as factor leaves it) and u of m mod 8:
+  ///   w_k = (v_k − Σ_{i<k} L_ki w_i)/L_kk;   δ = Σ_k u_k w_k;   D⁺ = D − Σ_k w_k² + q
+  /// W: the v_k, then the w_k. D = 0 marks padding, which stays 0.
+  /// Faults: D⁺ − q is not finite; D⁺ ≤ 0.
   int (*gain)(std::size_t rows, std::size_t n_d, const double* L, const double* u, double q,
               const double* D, double* W, double* D_new, double* delta);
 

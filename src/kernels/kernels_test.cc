@@ -259,6 +259,40 @@ TEST_P(Kernels, LaneDots) {
   });
 }
 
+TEST_P(Kernels, Factor) {
+  Rng rng(6);
+  for (std::size_t n_d = 1; n_d <= 5; ++n_d)
+    for (int round = 0; round < 20; ++round) {
+      Vector S(n_d * n_d * width);
+      for (std::size_t l = 0; l < width; ++l) {
+        const Vector A = normals(rng, n_d * n_d, l == 3 ? 1e-9 : 1);  // S = AAᵀ
+        for (std::size_t i = 0; i < n_d; ++i)
+          for (std::size_t j = 0; j < n_d; ++j)
+            S[(i * n_d + j) * width + l] =
+                l == 5 ? 0 : reference().dot(n_d, &A[i * n_d], &A[j * n_d]);
+      }
+      const Vector e = normals(rng, n_d);
+      const bool has_floor = round % 2 == 0;
+      const auto run = [&](const kernels::Kernels& with, Vector& L, Vector& u) {
+        return with.factor(n_d, e.data(), has_floor ? 0.5 : 0, 3, has_floor ? -1 : 1e-12, L.data(),
+                           u.data());
+      };
+      Vector L = S, L_expected = S, u(n_d * width), u_expected = u;
+      EXPECT_EQ(run(tested, L, u), kernels::no_fault);
+      EXPECT_EQ(run(reference(), L_expected, u_expected), kernels::no_fault);
+      EXPECT_TRUE(near(L, L_expected, 1e-13));
+      EXPECT_TRUE(near(u, u_expected, 1e-13));
+      for (std::size_t k = 0; k < n_d; ++k)
+        for (const double bad : {nan, infinity, -1.0})
+          for (std::size_t l = 0; l < width; ++l) {
+            L = S;
+            L[(k * n_d + k) * width + l] = bad;
+            const int fault = bad == -1 ? kernels::not_a_covariance : kernels::not_finite;
+            EXPECT_TRUE(run(tested, L, u) & fault) << bad << " at " << k << ", lane " << l;
+          }
+    }
+}
+
 struct GainCase {
   GainCase(std::size_t rows_, std::size_t n_d_, Rng& rng)
       : rows(rows_),
@@ -296,17 +330,17 @@ TEST_P(Kernels, GainFaults) {
   Rng rng(3);
   const GainCase fine(5, 2, rng);
   GainCase copy = fine;
-  EXPECT_EQ(copy.run(tested), kernels::gain_is_fine);
+  EXPECT_EQ(copy.run(tested), kernels::no_fault);
   for (std::size_t m = 0; m < fine.D.size(); ++m) {
     for (const double bad : {nan, infinity, 1e200}) {
       copy = fine;
       copy.W[m] = bad;
-      EXPECT_TRUE(copy.run(tested) & kernels::gain_not_finite) << bad << " at " << m;
+      EXPECT_TRUE(copy.run(tested) & kernels::not_finite) << bad << " at " << m;
     }
     copy = fine;
     copy.D[m] = 1e-300;
     copy.W[m] = 1;
-    EXPECT_EQ(copy.run(tested, 0), kernels::gain_takes_all_variance) << m;
+    EXPECT_EQ(copy.run(tested, 0), kernels::not_a_covariance) << m;
     EXPECT_EQ(copy.D_new.size(), fine.D.size());
   }
 }

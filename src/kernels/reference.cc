@@ -102,10 +102,44 @@ void lane_dots(std::size_t rows, const double* a, const double* b, double* out) 
   for (std::size_t m = 0; m < width * rows; ++m) out[m % width] += a[m] * b[m];
 }
 
+int factor(std::size_t n_d, const double* e, double floor, double noise_factor, double least,
+           double* S, double* u) {
+  int faults = no_fault;
+  for (std::size_t lane = 0; lane < width; ++lane) {
+    const auto at = [&](std::size_t k, std::size_t l) -> double& {
+      return S[(k * n_d + l) * width + lane];
+    };
+    double trace = 0;
+    for (std::size_t k = 0; k < n_d; ++k) {
+      if (!std::isfinite(at(k, k))) faults |= not_finite;
+      if (at(k, k) < 0) faults |= not_a_covariance;
+      trace += at(k, k);
+    }
+    const double r = floor + noise_factor * trace / static_cast<double>(n_d);
+    for (std::size_t k = 0; k < n_d; ++k) {
+      double rest_of_e = e[k];
+      for (std::size_t l = 0; l <= k; ++l) {
+        double rest = at(k, l) + (l == k ? r : 0);
+        for (std::size_t i = 0; i < l; ++i) rest -= at(k, i) * at(l, i);
+        if (l < k) {
+          at(k, l) = rest * at(l, l);
+          rest_of_e -= at(k, l) * u[l * width + lane];
+        } else {
+          at(k, k) = rest > 0 ? 1 / std::sqrt(rest) : 0;
+        }
+        if (!(trace > least)) at(k, l) = 0;
+        if (!std::isfinite(at(k, l))) faults |= not_finite;
+      }
+      u[k * width + lane] = rest_of_e * at(k, k);
+    }
+  }
+  return faults;
+}
+
 int gain(std::size_t rows, std::size_t n_d, const double* L, const double* u, double q,
          const double* D, double* W, double* D_new, double* delta) {
   const std::size_t n = width * rows;
-  int faults = gain_is_fine;
+  int faults = no_fault;
   for (std::size_t m = 0; m < n; ++m) {
     const std::size_t l = m % width;
     double d = D[m];
@@ -117,9 +151,9 @@ int gain(std::size_t rows, std::size_t n_d, const double* L, const double* u, do
       delta[m] += u[k * width + l] * w;
       d -= w * w;
     }
-    if (!std::isfinite(d)) faults |= gain_not_finite;
+    if (!std::isfinite(d)) faults |= not_finite;
     D_new[m] = D[m] > 0 ? d + q : 0;
-    if (D[m] > 0 && !(D_new[m] > 0)) faults |= gain_takes_all_variance;
+    if (D[m] > 0 && !(D_new[m] > 0)) faults |= not_a_covariance;
   }
   return faults;
 }
@@ -209,6 +243,7 @@ const Kernels reference = {.name = "reference",
                            .interleaved_pass = interleaved_pass,
                            .tiled_pass = tiled_pass,
                            .lane_dots = lane_dots,
+                           .factor = factor,
                            .gain = gain,
                            .lstm_forward = lstm_forward,
                            .lstm_backward = lstm_backward,

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "core/finite.h"
 #include "kernels/kernels.h"
@@ -23,14 +22,15 @@ std::size_t tiled_size(std::size_t n) {
   return width * width * (in_eights(n) * (in_eights(n) + 1) / 2);
 }
 
+StepStatus status_of(int faults) {
+  return faults & kernels::not_finite ? StepStatus::rejected_non_finite
+                                      : StepStatus::rejected_covariance;
+}
+
 }  // namespace
 
 BlockKalman::BlockKalman(const BlockKalmanOptions& options, const ParameterLayout& layout)
-    : options_(options),
-      n_d_(layout.n_d),
-      shared_S_(n_d_ * n_d_),
-      u_(n_d_ * width),
-      theta_new_(layout.size()) {
+    : options_(options), n_d_(layout.n_d), u_(n_d_ * width), theta_new_(layout.size()) {
   for (Block& weights : layout.blocks(options.partition)) {
     const bool is_output = weights.front().offset >= layout.gate_weights();
     const bool shares_S = options.shared_innovation && !(is_output && options.output_apart);
@@ -138,13 +138,7 @@ StepStatus BlockKalman::update(std::span<const double> e, std::span<const double
     innovation(g);
   }
   downdate_waits_ = false;
-  if (options_.shared_innovation) {
-    std::fill(shared_S_.begin(), shared_S_.end(), 0.0);
-    for (const Group& g : groups_)
-      for (std::size_t k = 0; k < shared_S_.size(); ++k)
-        for (std::size_t l = 0; l < g.blocks; ++l) shared_S_[k] += S_[g.S_offset + k * width + l];
-    if (const auto status = factor(shared_S_.data(), 1, floor); is_rejected(status)) return status;
-  }
+  if (options_.shared_innovation) share_innovation();
   for (const Group& g : groups_)
     if (const auto status = gain(g, e, floor, q); is_rejected(status)) return status;
   if (!active().add_within(theta.size(), theta.data(), largest_magnitude, theta_new_.data()))
@@ -205,63 +199,39 @@ void BlockKalman::innovation(const Group& g) {
     for (std::size_t l = 0; l <= k; ++l) {
       double* S = &S_[g.S_offset + (k * n_d_ + l) * width];
       active().lane_dots(g.rows, H + k * size, V + l * size, S);
-      if (!g.interleaved) S[0] = active().sum(width, S);
+      if (!g.interleaved) std::fill_n(S, width, active().sum(width, S));
     }
 }
 
-// S ← L with LLᵀ = S + rI, r = floor + noise_factor·Tr(S)/n_d, and on the diagonal 1/L_kk. Without
-// a floor the gain has no scale: PHᵀ/(4HPHᵀ) sends weights to 1e90 as H goes to 0, and is 0/0
-// there. A block with as good as no information is therefore left alone (all 0), as any r > 0 would
-// do; so is a direction with a pivot of 0.
-StepStatus BlockKalman::factor(double* S, std::size_t stride, double floor) const {
-  const auto at = [&](std::size_t k, std::size_t l) -> double& {
-    return S[(k * n_d_ + l) * stride];
-  };
-  double trace = 0;
-  for (std::size_t k = 0; k < n_d_; ++k) {
-    const double s = at(k, k);
-    if (!std::isfinite(s)) return StepStatus::rejected_non_finite;
-    if (s < 0) return StepStatus::rejected_covariance;  // hᵀPh < 0: P is not a covariance
-    trace += s;
+// S = Σ_i S_i takes the place of S_i in every block that shares it.
+void BlockKalman::share_innovation() {
+  for (std::size_t k = 0; k < n_d_ * n_d_; ++k) {
+    double total = 0;
+    for (const Group& g : groups_)
+      for (std::size_t l = 0; l < g.blocks; ++l) total += S_[g.S_offset + k * width + l];
+    for (const Group& g : groups_)
+      for (std::size_t l = 0; l < width; ++l) {
+        const std::size_t block = g.first_block + (l < g.blocks ? l : 0);
+        if (blocks_[block].shares_S) S_[g.S_offset + k * width + l] = total;
+      }
   }
-  const bool informative = floor > 0 || trace > least_information * static_cast<double>(n_d_);
-  const double r = floor + options_.noise_factor * trace / static_cast<double>(n_d_);
-  for (std::size_t k = 0; k < n_d_; ++k)
-    for (std::size_t l = 0; l <= k; ++l) {
-      double rest = at(k, l) + (k == l ? r : 0);
-      for (std::size_t i = 0; i < l; ++i) rest -= at(k, i) * at(l, i);
-      const double pivot = std::sqrt(std::max(rest, 0.0));
-      at(k, l) = !informative ? 0 : l < k ? rest * at(l, l) : pivot > 0 ? 1 / pivot : 0;
-      if (!std::isfinite(at(k, l))) return StepStatus::rejected_non_finite;
-    }
-  return StepStatus::applied;
 }
 
-// W = PHᵀL⁻ᵀ, so that G e = W(L⁻¹e) and GHP = WWᵀ: exactly symmetric, and Tr P can only fall.
+// With LLᵀ = S + rI and W = PHᵀL⁻ᵀ: G e = W(L⁻¹e) and GHP = WWᵀ, which is exactly symmetric, and Tr
+// P can only fall. Without a floor the gain has no scale: PHᵀ/(4HPHᵀ) sends weights to 1e90 as H
+// goes to 0, and is 0/0 there. A block with as good as no information is therefore left alone, as
+// any r > 0 would do.
 StepStatus BlockKalman::gain(const Group& g, std::span<const double> e, double floor, double q) {
-  double* L = &S_[g.S_offset];
-  for (std::size_t lane = 0; lane < width; ++lane) {
-    const std::size_t block = g.first_block + (g.interleaved ? lane : 0);
-    const bool empty = g.interleaved && lane >= g.blocks;
-    if (!empty && blocks_[block].shares_S) {
-      for (std::size_t k = 0; k < shared_S_.size(); ++k) L[k * width + lane] = shared_S_[k];
-    } else if (!empty && (g.interleaved || lane == 0)) {
-      if (const auto status = factor(L + lane, width, floor); is_rejected(status)) return status;
-    } else {  // eight entries of one block, or no block at all
-      for (std::size_t k = 0; k < shared_S_.size(); ++k)
-        L[k * width + lane] = empty ? 0 : L[k * width];
-    }
-    for (std::size_t k = 0; k < n_d_; ++k) {
-      double u = e[k];
-      for (std::size_t i = 0; i < k; ++i)
-        u -= L[(k * n_d_ + i) * width + lane] * u_[i * width + lane];
-      u_[k * width + lane] = u * L[(k * n_d_ + k) * width + lane];
-    }
-  }
-  const int faults = active().gain(g.rows, n_d_, L, u_.data(), q, &D_[g.offset],
-                                   &V_[n_d_ * g.offset], &D_new_[g.offset], &change_[g.offset]);
-  if (faults & kernels::gain_not_finite) return StepStatus::rejected_non_finite;
-  if (faults & kernels::gain_takes_all_variance) return StepStatus::rejected_covariance;
+  const double least = floor > 0 ? -1 : least_information * static_cast<double>(n_d_);
+  double* S = &S_[g.S_offset];
+  if (const int faults =
+          active().factor(n_d_, e.data(), floor, options_.noise_factor, least, S, u_.data());
+      faults != 0)
+    return status_of(faults);
+  if (const int faults = active().gain(g.rows, n_d_, S, u_.data(), q, &D_[g.offset],
+                                       &V_[n_d_ * g.offset], &D_new_[g.offset], &change_[g.offset]);
+      faults != 0)
+    return status_of(faults);
   scatter_change(g);
   return StepStatus::applied;
 }

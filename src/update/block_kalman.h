@@ -75,7 +75,7 @@ class BlockKalman final : public UpdateRule {
   void gather(const Group& g, std::span<const double> H);
   void pass(const Group& g, const double* H, double* P, double* V) const;
   void innovation(const Group& g);
-  StepStatus factor(double* S, std::size_t stride, double floor) const;
+  void share_innovation();
   StepStatus gain(const Group& g, std::span<const double> e, double floor, double q);
   void scatter_change(const Group& g);
   void add_process_noise(double q);
@@ -94,8 +94,7 @@ class BlockKalman final : public UpdateRule {
   bool downdate_waits_ = false;    // … not yet taken from P_
   bool backward_ = false;          // the direction of the next pass: what was last is in the cache
   double trace_ = 0;               // Σ D
-  std::vector<double> S_;          // for each group H_iP_iH_iᵀ, then its factor (n_d × n_d × 8)
-  std::vector<double> shared_S_;   // n_d × n_d
+  std::vector<double> S_;          // for each group H_iP_iH_iᵀ, then its factor: n_d × n_d × 8
   std::vector<double> u_;          // L⁻¹e (n_d × 8)
   AlignedVector change_;           // W u, in group order
   std::vector<double> theta_new_;  // candidate
