@@ -7,28 +7,43 @@
 
 namespace kalstream {
 
-/// From construction to destruction denormal numbers count as 0 in this thread: a processor spends
-/// a hundred cycles on each, and a decaying moment or a saturated gate makes them by the thousand.
-/// What the caller had set is restored. Elsewhere than on x86 it does nothing.
-class FlushDenormals {
+/// How this thread treats denormal numbers. Elsewhere than on x86 there is no choice.
+class DenormalMode {
  public:
-  FlushDenormals(const FlushDenormals&) = delete;
-  FlushDenormals& operator=(const FlushDenormals&) = delete;
 #ifdef __SSE2__
-  FlushDenormals() : before_(_mm_getcsr()) {
-    if ((before_ & flush) != flush) _mm_setcsr(before_ | flush);
-  }
-  ~FlushDenormals() {
-    if ((before_ & flush) != flush) _mm_setcsr(before_);
-  }
+  static DenormalMode current() { return DenormalMode(_mm_getcsr() & both); }
+  static DenormalMode flush() { return DenormalMode(both); }
+  void apply() const { _mm_setcsr((_mm_getcsr() & ~both) | bits_); }
+#else
+  static DenormalMode current() { return {}; }
+  static DenormalMode flush() { return {}; }
+  void apply() const {}
+#endif
+  DenormalMode() = default;
+  bool operator==(const DenormalMode&) const = default;
 
  private:
-  static constexpr unsigned flush = _MM_FLUSH_ZERO_ON | 0x0040;  // results, and arguments
-  unsigned before_;
-#else
-  FlushDenormals() = default;
-  ~FlushDenormals() {}  // NOLINT: an unused variable would be one
-#endif
+  static constexpr unsigned both = 0x8040;  // MXCSR: results flushed to 0, arguments taken as 0
+  explicit DenormalMode(unsigned bits) : bits_(bits) {}
+  unsigned bits_ = 0;
+};
+
+/// From construction to destruction denormal numbers count as 0 in this thread: a processor spends
+/// a hundred cycles on each, and a decaying moment or a saturated gate makes them by the thousand.
+/// What the caller had set is restored.
+class FlushDenormals {
+ public:
+  FlushDenormals() : before_(DenormalMode::current()) {
+    if (before_ != DenormalMode::flush()) DenormalMode::flush().apply();
+  }
+  ~FlushDenormals() {
+    if (before_ != DenormalMode::flush()) before_.apply();
+  }
+  FlushDenormals(const FlushDenormals&) = delete;
+  FlushDenormals& operator=(const FlushDenormals&) = delete;
+
+ private:
+  DenormalMode before_;
 };
 
 }  // namespace kalstream

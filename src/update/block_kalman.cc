@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "core/finite.h"
 #include "kernels/kernels.h"
@@ -16,10 +17,21 @@ namespace {
 // Mean variance of a prediction, in targets of size one, below which a block cannot explain it.
 constexpr double least_information = 1e-12;
 
+// A block of more weights is passed over in a fixed number of parts, whoever does the work: sums
+// are taken in the same order for any number of threads.
+constexpr std::size_t largest_undivided = 4000;
+constexpr std::size_t parts = 16;
+
 std::size_t in_eights(std::size_t n) { return (n + width - 1) / width; }
 std::size_t interleaved_size(std::size_t n) { return width * (n * (n - 1) / 2); }
 std::size_t tiled_size(std::size_t n) {
   return width * width * (in_eights(n) * (in_eights(n) + 1) / 2);
+}
+
+// The first column of tiles of a part: all parts have about as many of the N(N+1)/2 tiles.
+std::size_t first_column(std::size_t part, std::size_t N) {
+  const double left = 1 - static_cast<double>(part) / parts;
+  return N - static_cast<std::size_t>(std::sqrt(left) * static_cast<double>(N));
 }
 
 StepStatus status_of(int faults) {
@@ -30,7 +42,13 @@ StepStatus status_of(int faults) {
 }  // namespace
 
 BlockKalman::BlockKalman(const BlockKalmanOptions& options, const ParameterLayout& layout)
-    : options_(options), n_d_(layout.n_d), u_(n_d_ * width), theta_new_(layout.size()) {
+    : options_(options),
+      n_d_(layout.n_d),
+      u_(n_d_ * width),
+      theta_new_(layout.size()),
+      workers_(options.partition == Partition::full && layout.size() > largest_undivided
+                   ? std::min(options.threads, parts)
+                   : 1) {
   for (Block& weights : layout.blocks(options.partition)) {
     const bool is_output = weights.front().offset >= layout.gate_weights();
     const bool shares_S = options.shared_innovation && !(is_output && options.output_apart);
@@ -54,6 +72,9 @@ BlockKalman::BlockKalman(const BlockKalmanOptions& options, const ParameterLayou
   std::size_t longest = 0;
   for (const BlockState& b : blocks_)
     for (const Segment& s : b.weights) longest = std::max(longest, s.length);
+  for (const Group& g : groups_)
+    if (!g.interleaved && g.n > largest_undivided)
+      parts_of_V_.resize(std::max(parts_of_V_.size(), parts * n_d_ * width * g.rows));
   nothing_.resize(longest);
   waste_.resize(longest);
   reset();
@@ -93,7 +114,7 @@ std::vector<double> BlockKalman::covariance(std::size_t i) const {
                                   [&](const Group& g) { return i < g.first_block + g.blocks; });
   const Group& g = *group;
   AlignedVector P(P_.begin() + g.P_offset, P_.begin() + g.P_offset + g.P_size);
-  pass(g, nullptr, P.data(), nullptr);
+  downdate(g, P.data());
   const std::size_t lane = i - g.first_block;
   std::vector<double> packed;
   for (std::size_t r = 0; r < g.n; ++r) {
@@ -176,18 +197,53 @@ void BlockKalman::gather(const Group& g, std::span<const double> H) {
   }
 }
 
-// P ← P − WWᵀ off the diagonal if that still waits, and V = PHᵀ if there is H.
-void BlockKalman::pass(const Group& g, const double* H, double* P, double* V) const {
+// P ← P − WWᵀ off the diagonal if that still waits, and V = PHᵀ.
+void BlockKalman::pass(const Group& g, const double* H, double* P, double* V) {
   const double* D = &D_[g.offset];
   const double* W = &W_[n_d_ * g.offset];
   const std::size_t n_w = downdate_waits_ ? n_d_ : 0;
-  const std::size_t n_h = H != nullptr ? n_d_ : 0;
   if (g.interleaved) {
-    active().interleaved_pass(g.n, P, D, n_w, W, n_h, H, V);
+    active().interleaved_pass(g.n, P, D, n_w, W, n_d_, H, V);
+  } else if (g.n <= largest_undivided) {
+    std::fill_n(V, n_d_ * width * g.rows, 0.0);
+    active().tiled_pass(g.rows, 0, g.rows, backward_, P, D, n_w, W, n_d_, H, V);
   } else {
-    std::fill_n(V, n_h * width * g.rows, 0.0);
-    active().tiled_pass(g.rows, 0, g.rows, backward_, P, D, n_w, W, n_h, H, V);
+    shared_pass(g, H, P, V);
   }
+}
+
+// The same in parts; part p has columns of its own, and meets only rows from the first of them on.
+void BlockKalman::shared_pass(const Group& g, const double* H, double* P, double* V) {
+  const double* D = &D_[g.offset];
+  const double* W = &W_[n_d_ * g.offset];
+  const std::size_t n_w = downdate_waits_ ? n_d_ : 0;
+  const std::size_t n = width * g.rows;
+  workers_.run(parts, [&](std::size_t k) {
+    const std::size_t part = backward_ ? parts - 1 - k : k;
+    const std::size_t first = first_column(part, g.rows);
+    double* V_part = &parts_of_V_[part * n_d_ * n];
+    for (std::size_t d = 0; d < n_d_; ++d)
+      std::fill(V_part + d * n + width * first, V_part + (d + 1) * n, 0.0);
+    active().tiled_pass(g.rows, first, first_column(part + 1, g.rows), backward_, P, D, n_w, W,
+                        n_d_, H, V_part);
+  });
+  std::fill_n(V, n_d_ * n, 0.0);
+  for (std::size_t part = 0; part < parts; ++part)
+    for (std::size_t d = 0; d < n_d_; ++d) {
+      const std::size_t first = d * n + width * first_column(part, g.rows);
+      active().axpy((d + 1) * n - first, 1, &parts_of_V_[part * n_d_ * n + first], V + first);
+    }
+}
+
+// The downdate that waits, on a copy of P.
+void BlockKalman::downdate(const Group& g, double* P) const {
+  const double* D = &D_[g.offset];
+  const double* W = &W_[n_d_ * g.offset];
+  const std::size_t n_w = downdate_waits_ ? n_d_ : 0;
+  if (g.interleaved)
+    active().interleaved_pass(g.n, P, D, n_w, W, 0, nullptr, nullptr);
+  else
+    active().tiled_pass(g.rows, 0, g.rows, false, P, D, n_w, W, 0, nullptr, nullptr);
 }
 
 // S_i = H_iP_iH_iᵀ for every block of the group.
@@ -261,7 +317,8 @@ std::unique_ptr<UpdateRule> make_rule(const Ekf& o, const ParameterLayout& layou
       BlockKalmanOptions{.partition = Partition::full,
                          .initial_covariance = o.initial_covariance,
                          .process_noise = o.process_noise,
-                         .noise_floor = o.measurement_noise},
+                         .noise_floor = o.measurement_noise,
+                         .threads = o.threads},
       layout);
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/aligned.h"
+#include "core/workers.h"
 #include "update/update_rule.h"
 
 namespace kalstream {
@@ -26,6 +27,7 @@ struct BlockKalmanOptions {
   double noise_factor = 0;
   double gate_threshold = -std::numeric_limits<double>::infinity();
   bool process_noise_when_gated = false;
+  std::size_t threads = 1;  // that share the pass over a block of more than 4,000 weights
 };
 
 /// Blocks are stored in groups (kernels.h): up to eight blocks of one size interleaved, or one
@@ -73,7 +75,9 @@ class BlockKalman final : public UpdateRule {
 
   void add_group(std::size_t first_block, std::size_t blocks, bool interleaved);
   void gather(const Group& g, std::span<const double> H);
-  void pass(const Group& g, const double* H, double* P, double* V) const;
+  void pass(const Group& g, const double* H, double* P, double* V);
+  void downdate(const Group& g, double* P) const;
+  void shared_pass(const Group& g, const double* H, double* P, double* V);
   void innovation(const Group& g);
   void share_innovation();
   StepStatus gain(const Group& g, std::span<const double> e, double floor, double q);
@@ -100,6 +104,9 @@ class BlockKalman final : public UpdateRule {
   std::vector<double> theta_new_;  // candidate
   std::vector<double> nothing_;    // rows of lanes without a block: read as 0, written in vain
   std::vector<double> waste_;
+  // For a block so large that threads may share it, what each part of its columns adds to V.
+  AlignedVector parts_of_V_;
+  Workers workers_;
 };
 
 }  // namespace kalstream
