@@ -58,6 +58,9 @@ struct Kernels {
   /// y ← 1/(1 + e⁻ˣ), element by element; x and y may be the same.
   void (*logistic)(std::size_t n, const double* x, double* y);
 
+  /// to[to_stride·r + j] ← from[from_stride·r + j] for j < n.
+  void (*copy_rows)(std::size_t rows, std::size_t n, const double* from, std::size_t from_stride,
+                    double* to, std::size_t to_stride);
   /// out[stride·j + l] ← rows[l][j] for eight rows of n.
   void (*interleave)(std::size_t n, const double* const* rows, std::size_t stride, double* out);
   /// rows[l][j] ← in[8j + l].
@@ -87,9 +90,9 @@ struct Kernels {
   int (*gain)(std::size_t rows, std::size_t n_d, const double* L, const double* u, double q,
               const double* D, double* W, double* D_new, double* delta);
 
-  /// One step of an LSTM layer; n = n_x + n_s, m = 4 n_s rounded up to eights.
+  /// One step of an LSTM layer; n = n_x + n_s, m = 4 n_s rounded up to eights, and 8 more.
   ///   [z;i;f;o] = act(W·input);  c = i∘z + f∘c₋;  y = o∘tanh(c)
-  /// Wᵀ: n × m; gates: m + 8 numbers; c₋, c, tanh_c and y: n_s rounded up to eights, where what
+  /// Wᵀ: n × m; gates: m numbers; c₋, c, tanh_c and y: n_s rounded up to eights, where what
   /// follows entry n_s has no meaning.
   void (*lstm_forward)(std::size_t n_s, std::size_t n, const double* W_transposed,
                        const double* input, const double* c_before, double* gates, double* c,

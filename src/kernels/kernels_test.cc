@@ -159,6 +159,17 @@ TEST_P(Kernels, ActivationsOfNanAreNan) {
   for (const double v : y) EXPECT_TRUE(std::isnan(v));
 }
 
+TEST_P(Kernels, CopyRows) {
+  for_sizes(40, [&](std::size_t n, Rng& rng) {
+    const Vector from = normals(rng, 3 * (n + 5));
+    Vector to(3 * (n + 2), 42.0);
+    tested.copy_rows(3, n, from.data(), n + 5, to.data(), n + 2);
+    for (std::size_t r = 0; r < 3; ++r)
+      for (std::size_t j = 0; j < n + 2; ++j)
+        ASSERT_EQ(to[r * (n + 2) + j], j < n ? from[r * (n + 5) + j] : 42.0);
+  });
+}
+
 TEST_P(Kernels, InterleaveAndBack) {
   for_sizes(70, [&](std::size_t n, Rng& rng) {
     const Vector matrix = normals(rng, width * n);
@@ -349,7 +360,7 @@ TEST_P(Kernels, GainFaults) {
 struct Layer {
   std::size_t n_s, n_x, steps;
   std::size_t n() const { return n_x + n_s; }
-  std::size_t gates() const { return in_eights(4 * n_s); }
+  std::size_t gates() const { return in_eights(4 * n_s) + 8; }
 };
 
 void for_layers(const auto& check) {
@@ -376,7 +387,7 @@ TEST_P(Kernels, LstmForward) {
     const std::size_t units = in_eights(s.n_s);
     const AlignedVector c_before = padded(normals(rng, s.n_s), units);
     const auto run = [&](const kernels::Kernels& with) {
-      AlignedVector gates(s.gates() + 8), c(units), tanh_c(units), y(units);
+      AlignedVector gates(s.gates()), c(units), tanh_c(units), y(units);
       with.lstm_forward(s.n_s, s.n(), W.data(), input.data(), c_before.data(), gates.data(),
                         c.data(), tanh_c.data(), y.data());
       Vector all;
@@ -399,13 +410,13 @@ TEST_P(Kernels, LstmBackward) {
     }
     Vector activations(4 * s.n_s);
     for (double& g : activations) g = rng.uniform();
-    const AlignedVector gates = padded(activations, s.gates() + 8);
+    const AlignedVector gates = padded(activations, s.gates());
     const AlignedVector c_before = padded(normals(rng, s.n_s), units);
     const AlignedVector tanh_c = padded(normals(rng, s.n_s, 0.3), units);
     const Vector dy_start = normals(rng, s.n_s);
     const Vector dc_start = normals(rng, s.n_s);
     const auto run = [&](const kernels::Kernels& with) {
-      AlignedVector da(s.gates() + 8);
+      AlignedVector da(s.gates());
       AlignedVector dy = padded(dy_start, units);
       AlignedVector dc = padded(dc_start, units);
       with.lstm_backward(s.n_s, W_y.data(), gates.data(), c_before.data(), tanh_c.data(), da.data(),

@@ -41,6 +41,12 @@ void logistic(std::size_t n, const double* x, double* y) {
   for (std::size_t k = 0; k < n; ++k) y[k] = 1 / (1 + std::exp(-x[k]));
 }
 
+void copy_rows(std::size_t rows, std::size_t n, const double* from, std::size_t from_stride,
+               double* to, std::size_t to_stride) {
+  for (std::size_t r = 0; r < rows; ++r)
+    for (std::size_t j = 0; j < n; ++j) to[to_stride * r + j] = from[from_stride * r + j];
+}
+
 void interleave(std::size_t n, const double* const* rows, std::size_t stride, double* out) {
   for (std::size_t j = 0; j < n; ++j)
     for (std::size_t l = 0; l < width; ++l) out[stride * j + l] = rows[l][j];
@@ -160,7 +166,7 @@ int gain(std::size_t rows, std::size_t n_d, const double* L, const double* u, do
 
 void lstm_forward(std::size_t n_s, std::size_t n, const double* W_transposed, const double* input,
                   const double* c_before, double* gates, double* c, double* tanh_c, double* y) {
-  const std::size_t m = (4 * n_s + width - 1) / width * width;
+  const std::size_t m = (4 * n_s + width - 1) / width * width + width;
   for (std::size_t r = 0; r < 4 * n_s; ++r) {
     double a = 0;
     for (std::size_t j = 0; j < n; ++j) a += W_transposed[j * m + r] * input[j];
@@ -238,6 +244,7 @@ const Kernels reference = {.name = "reference",
                            .add_within = add_within,
                            .tanh = tanh,
                            .logistic = logistic,
+                           .copy_rows = copy_rows,
                            .interleave = interleave,
                            .deinterleave = deinterleave,
                            .interleaved_pass = interleaved_pass,

@@ -29,7 +29,7 @@ std::vector<double> initial_weights(const NetworkOptions& network, const Paramet
 void LstmWeights::set(const ParameterLayout& layout, const double* theta) {
   const std::size_t n_s = layout.n_s;
   const std::size_t row = layout.gate_row_size();
-  const std::size_t gates = in_eights(4 * n_s);
+  const std::size_t gates = gates_size(layout);
   std::size_t r = 0;
   for (; r + kernels::width <= 4 * n_s; r += kernels::width) {
     std::array<const double*, kernels::width> rows;
@@ -38,8 +38,8 @@ void LstmWeights::set(const ParameterLayout& layout, const double* theta) {
   }
   for (; r < 4 * n_s; ++r)
     for (std::size_t j = 0; j < row; ++j) transposed[j * gates + r] = theta[r * row + j];
-  for (r = 0; r < 4 * n_s; ++r)
-    std::copy_n(theta + r * row + layout.n_x, n_s, &recurrent[r * in_eights(n_s)]);
+  kernels::active().copy_rows(4 * n_s, n_s, theta + layout.n_x, row, recurrent.data(),
+                              in_eights(n_s));
 }
 
 // Eqs 1–6. [z;i;f;o] = act(W [x ; y₋]);  c = i∘z + f∘c₋;  y = o∘tanh(c).

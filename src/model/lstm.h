@@ -10,8 +10,9 @@
 
 namespace kalstream {
 
-/// Sizes of the arrays the kernels work on: vectors of units and of gates come in eights, and a
-/// vector that starts at a gate may be read a little beyond the last one.
+/// Sizes of the arrays the kernels work on: vectors of units and of gates come in eights. Eight
+/// more for all gates, because a vector that starts in the last one may end beyond it, and because
+/// rows at distances of a power of two would push each other out of the cache.
 inline std::size_t in_eights(std::size_t n) { return (n + 7) / 8 * 8; }
 inline std::size_t gates_size(const ParameterLayout& layout) {
   return in_eights(4 * layout.n_s) + 8;
@@ -27,7 +28,7 @@ struct LstmState {
 /// The gate weights of θ in the two orders the kernels read them in.
 struct LstmWeights {
   explicit LstmWeights(const ParameterLayout& layout)
-      : transposed(layout.gate_row_size() * in_eights(4 * layout.n_s), 0.0),
+      : transposed(layout.gate_row_size() * gates_size(layout), 0.0),
         recurrent(4 * layout.n_s * in_eights(layout.n_s), 0.0) {}
   void set(const ParameterLayout& layout, const double* theta);
 
