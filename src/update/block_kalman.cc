@@ -22,10 +22,10 @@ constexpr double least_information = 1e-12;
 constexpr std::size_t largest_undivided = 4000;
 constexpr std::size_t parts = 16;
 
-std::size_t in_eights(std::size_t n) { return (n + width - 1) / width; }
+std::size_t rows_of_eight(std::size_t n) { return (n + width - 1) / width; }
 std::size_t interleaved_size(std::size_t n) { return width * (n * (n - 1) / 2); }
 std::size_t tiled_size(std::size_t n) {
-  return width * width * (in_eights(n) * (in_eights(n) + 1) / 2);
+  return width * width * (rows_of_eight(n) * (rows_of_eight(n) + 1) / 2);
 }
 
 // The first column of tiles of a part: all parts have about as many of the N(N+1)/2 tiles.
@@ -86,7 +86,7 @@ void BlockKalman::add_group(std::size_t first_block, std::size_t blocks, bool in
           .n = block_size(blocks_[first_block].weights),
           .interleaved = interleaved,
           .S_offset = groups_.size() * n_d_ * n_d_ * width};
-  g.rows = interleaved ? g.n : in_eights(g.n);
+  g.rows = interleaved ? g.n : rows_of_eight(g.n);
   g.P_size = interleaved ? interleaved_size(g.n) : tiled_size(g.n);
   if (!groups_.empty()) {
     const Group& last = groups_.back();
@@ -155,7 +155,7 @@ StepStatus BlockKalman::update(std::span<const double> e, std::span<const double
   for (std::size_t k = 0; k < groups_.size(); ++k) {
     const Group& g = groups_[backward_ ? groups_.size() - 1 - k : k];
     gather(g, H);
-    pass(g, &H_[n_d_ * g.offset], &P_[g.P_offset], &V_[n_d_ * g.offset]);
+    pass(g, &H_[n_d_ * g.offset], P_.data() + g.P_offset, &V_[n_d_ * g.offset]);
     innovation(g);
   }
   downdate_waits_ = false;
