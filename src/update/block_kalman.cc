@@ -66,7 +66,7 @@ BlockKalman::BlockKalman(const BlockKalmanOptions& options, const ParameterLayou
   }
   const Group& last = groups_.back();
   P_.resize(last.P_offset + last.P_size);
-  for (AlignedVector* v : {&D_, &D_new_, &change_}) v->resize(last.offset + width * last.rows);
+  for (AlignedVector* v : {&D_, &D_new_}) v->resize(last.offset + width * last.rows);
   for (AlignedVector* v : {&H_, &V_, &W_}) v->resize(n_d_ * D_.size());
   S_.resize(groups_.size() * n_d_ * n_d_ * width);
   std::size_t longest = 0;
@@ -194,6 +194,7 @@ void BlockKalman::gather(const Group& g, std::span<const double> H) {
       active().interleave(length, rows.data(), width, out);
       out += width * length;
     }
+    if (!g.interleaved) std::fill_n(out, width * g.rows - g.n, 0.0);
   }
 }
 
@@ -284,8 +285,9 @@ StepStatus BlockKalman::gain(const Group& g, std::span<const double> e, double f
           active().factor(n_d_, e.data(), floor, options_.noise_factor, least, S, u_.data());
       faults != 0)
     return status_of(faults);
-  if (const int faults = active().gain(g.rows, n_d_, S, u_.data(), q, &D_[g.offset],
-                                       &V_[n_d_ * g.offset], &D_new_[g.offset], &change_[g.offset]);
+  if (const int faults =
+          active().gain(g.rows, n_d_, S, u_.data(), q, &D_[g.offset], &V_[n_d_ * g.offset],
+                        &D_new_[g.offset], &H_[n_d_ * g.offset]);
       faults != 0)
     return status_of(faults);
   scatter_change(g);
@@ -294,7 +296,7 @@ StepStatus BlockKalman::gain(const Group& g, std::span<const double> e, double f
 
 // The group's part of the change, in the order of θ.
 void BlockKalman::scatter_change(const Group& g) {
-  const double* in = &change_[g.offset];
+  const double* in = &H_[n_d_ * g.offset];
   const Block& first = blocks_[g.first_block].weights;
   for (std::size_t s = 0; s < first.size(); ++s) {
     const std::size_t length = first[s].length;

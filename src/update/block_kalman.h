@@ -92,7 +92,7 @@ class BlockKalman final : public UpdateRule {
   AlignedVector P_;                // all groups, the diagonals left out
   AlignedVector D_;                // the diagonals
   AlignedVector D_new_;            // candidate
-  AlignedVector H_;                // for each group n_d vectors
+  AlignedVector H_;                // for each group n_d vectors, then the change of θ in the first
   AlignedVector V_;                // PHᵀ, then the candidate of W, laid out like H_
   AlignedVector W_;                // PHᵀL⁻ᵀ of the last update …
   bool downdate_waits_ = false;    // … not yet taken from P_
@@ -100,7 +100,6 @@ class BlockKalman final : public UpdateRule {
   double trace_ = 0;               // Σ D
   std::vector<double> S_;          // for each group H_iP_iH_iᵀ, then its factor: n_d × n_d × 8
   std::vector<double> u_;          // L⁻¹e (n_d × 8)
-  AlignedVector change_;           // W u, in group order
   std::vector<double> theta_new_;  // candidate
   std::vector<double> nothing_;    // rows of lanes without a block: read as 0, written in vain
   std::vector<double> waste_;
