@@ -60,15 +60,14 @@ Dataset made_up_stream(const BenchArguments& a, std::size_t rows) {
     }
     memory = 0.7 * memory + sum / std::sqrt(static_cast<double>(a.inputs));
     for (std::size_t k = 0; k < a.outputs; ++k)
-      data.targets.push_back(
-          0.8 * std::tanh(0.5 * memory * (k % 2 == 0 ? 1 : -1) + 0.2 * rng.normal()));
+      data.targets.push_back(0.8 *
+                             std::tanh(0.5 * memory * (k % 2 == 0 ? 1 : -1) + 0.2 * rng.normal()));
   }
   return data;
 }
 
 double machine_bytes() {
-  return static_cast<double>(sysconf(_SC_PHYS_PAGES)) *
-         static_cast<double>(sysconf(_SC_PAGESIZE));
+  return static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
 }
 
 std::vector<Entry> make_entries(const BenchArguments& a, const Dataset& data) {
@@ -99,7 +98,9 @@ class Rounds {
         entries.begin(), entries.end(), [](const Entry& e) { return e.learner != nullptr; }));
     const double slice = std::min(0.05, seconds_ / 10 / static_cast<double>(count));
     const auto start = Clock::now();
-    const auto elapsed = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
+    const auto elapsed = [&] {
+      return std::chrono::duration<double>(Clock::now() - start).count();
+    };
     for (std::size_t round = 0; round < 3 || elapsed() < seconds_; ++round) {
       for (Entry& e : entries) {
         // The first round fills the window, and is not counted; a learner that needs seconds for a
@@ -150,27 +151,22 @@ std::string bytes_text(double bytes) {
 
 std::string to_json(const BenchArguments& a, const std::vector<Entry>& entries) {
   using Json = nlohmann::ordered_json;
-  Json root{{"version", version()},
-            {"date", today()},
-            {"machine", machine_name()},
-            {"target", kernels::active().name},
-            {"hidden", a.hidden},
-            {"inputs", a.inputs},
-            {"outputs", a.outputs},
-            {"window", a.window},
+  Json root{{"version", version()},      {"date", today()},
+            {"machine", machine_name()}, {"target", kernels::active().name},
+            {"hidden", a.hidden},        {"inputs", a.inputs},
+            {"outputs", a.outputs},      {"window", a.window},
             {"learners", Json::array()}};
   for (const Entry& e : entries) {
     const bool measured = !e.us.empty();
-    root["learners"].push_back(
-        {{"learner", e.name},
-         {"weights", e.footprint.weights},
-         {"networks", e.footprint.networks},
-         {"bytes", e.footprint.bytes},
-         {"us_per_sample", measured ? Json(median(e.us)) : Json(nullptr)},
-         {"us_p05", measured ? Json(quantile(e.us, 0.05)) : Json(nullptr)},
-         {"us_p95", measured ? Json(quantile(e.us, 0.95)) : Json(nullptr)},
-         {"rounds", e.us.size()},
-         {"update_fraction", e.update_share}});
+    root["learners"].push_back({{"learner", e.name},
+                                {"weights", e.footprint.weights},
+                                {"networks", e.footprint.networks},
+                                {"bytes", e.footprint.bytes},
+                                {"us_per_sample", measured ? Json(median(e.us)) : Json(nullptr)},
+                                {"us_p05", measured ? Json(quantile(e.us, 0.05)) : Json(nullptr)},
+                                {"us_p95", measured ? Json(quantile(e.us, 0.95)) : Json(nullptr)},
+                                {"rounds", e.us.size()},
+                                {"update_fraction", e.update_share}});
   }
   return root.dump(2) + "\n";
 }
@@ -223,7 +219,8 @@ void bench(const BenchArguments& a) {
 
 void add_bench(CLI::App& app) {
   auto a = std::make_shared<BenchArguments>();
-  CLI::App* cmd = app.add_subcommand("bench", "Measure the time per sample for any size of network");
+  CLI::App* cmd =
+      app.add_subcommand("bench", "Measure the time per sample for any size of network");
   cmd->add_option("--hidden", a->hidden, "LSTM units")
       ->check(whole_number(1, 1e5))
       ->capture_default_str();
@@ -242,7 +239,8 @@ void add_bench(CLI::App& app) {
       ->capture_default_str();
   cmd->add_option("--json", a->json, "Write the numbers as JSON; - for standard output");
   cmd->footer(
-      "Learners have their default settings and are measured in turns, one core each; the median of\n"
+      "Learners have their default settings and are measured in turns, one core each; the median "
+      "of\n"
       "the rounds is shown. The environment variable KALSTREAM_TARGET chooses the kernels:\n"
       "avx512, avx2, portable or reference.\n\n"
       "  kalstream bench --hidden 32 --inputs 20 --outputs 2\n");

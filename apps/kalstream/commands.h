@@ -26,6 +26,7 @@ inline CLI::Validator whole_number(double low, double high) {
           "N"};
 }
 
+void add_bench(CLI::App& app);
 void add_run(CLI::App& app);
 void add_demo(CLI::App& app);
 void add_generate(CLI::App& app);

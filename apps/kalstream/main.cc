@@ -1,12 +1,14 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <new>
 #include <stdexcept>
 
 #include "commands.h"
 #include "data/dataset.h"
 #include "kalstream/version.h"
+#include "kernels/dispatch.h"
 
 namespace {
 
@@ -24,6 +26,7 @@ constexpr const char* examples = R"(Examples:
   kalstream search --data my.csv --scale --learner alg2 --grid initial_covariance=1,10,100
                                                     the best of several settings
   kalstream reproduce all --data DIR --resume       every table and figure of the paper
+  kalstream bench --hidden 32 --inputs 20           time per sample on this machine
   kalstream inspect --data my.csv                   what is in the file, and what would run
   kalstream inspect --learner alg2                  every setting of a learner, for --set
   kalstream generate narma10 --rows 1000 --out narma.csv
@@ -39,6 +42,17 @@ void check_command(const CLI::App& app, const std::string& name) {
     known += (known.empty() ? "" : ", ") + command->get_name();
   }
   throw std::invalid_argument(fmt::format("unknown command '{}'; there are {}", name, known));
+}
+
+// The library falls back silently; people should know.
+void check_kernels() {
+  const char* wanted = std::getenv("KALSTREAM_TARGET");
+  if (wanted == nullptr || *wanted == '\0' || kernels::target_name() == wanted) return;
+  std::string known;
+  for (const kernels::Kernels* k : kernels::available_targets())
+    known += (known.empty() ? "" : ", ") + std::string(k->name);
+  throw std::invalid_argument(fmt::format(
+      "KALSTREAM_TARGET={}: this processor has no such kernels; it has {}", wanted, known));
 }
 
 int fail(int code, const char* message) {
@@ -63,8 +77,10 @@ int main(int argc, char** argv) {
   cli::add_inspect(app);
   cli::add_search(app);
   cli::add_reproduce(app);
+  cli::add_bench(app);
 
   try {
+    check_kernels();
     if (argc > 1) check_command(app, argv[1]);
     app.parse(argc, argv);
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)

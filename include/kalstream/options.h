@@ -105,6 +105,9 @@ struct Ekf {
   double initial_covariance = 100;
   Schedule measurement_noise = 3;
   Schedule process_noise = 1e-4;
+  /// Threads that share a step of a network of more than 4,000 weights; 16 at most have something
+  /// to do. Results are the same for any number.
+  std::size_t threads = 1;
   void validate() const;
 };
 

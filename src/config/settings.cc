@@ -149,7 +149,10 @@ void kalman_fields(auto& o, const auto& f) {
   f("measurement_noise", o.measurement_noise, "r: larger learns more slowly");
   f("process_noise", o.process_noise, "q: larger forgets faster");
 }
-void fields(Ekf& o, const auto& f) { kalman_fields(o, f); }
+void fields(Ekf& o, const auto& f) {
+  kalman_fields(o, f);
+  f("threads", o.threads, "of one learner; pays from some 4,000 weights on");
+}
 void fields(Dekf& o, const auto& f) {
   kalman_fields(o, f);
   f("partition", o.partition, "covariance blocks: node, unit, gate or full");

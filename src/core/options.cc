@@ -75,7 +75,10 @@ void Adam::validate() const {
   require(positive(epsilon), "epsilon", "finite and positive");
 }
 
-void Ekf::validate() const { validate_kalman(*this); }
+void Ekf::validate() const {
+  validate_kalman(*this);
+  require(threads >= 1, "threads", "at least 1");
+}
 void Dekf::validate() const { validate_kalman(*this); }
 void Iekf::validate() const { validate_kalman(*this); }
 

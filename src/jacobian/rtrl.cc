@@ -8,11 +8,14 @@
 
 namespace kalstream {
 
+using kernels::active;
+
 Rtrl::Rtrl(const NetworkOptions& network)
     : layout_(network),
       activation_(network.output_activation),
+      weights_(layout_),
       state_(layout_.n_s),
-      newest_(layout_),
+      newest_(layout_, 1),
       C_(layout_.n_s * layout_.gate_weights(), 0.0),
       Y_(C_),
       C_new_(C_),
@@ -20,11 +23,17 @@ Rtrl::Rtrl(const NetworkOptions& network)
       da_(4 * layout_.gate_weights()),
       d_hat_(layout_.n_d),
       ahead_(layout_.n_s),
-      ahead_step_(layout_) {}
+      ahead_step_(layout_, 1) {}
+
+void Rtrl::refresh(const double* theta) {
+  if (stale_) weights_.set(layout_, theta);
+  stale_ = false;
+}
 
 std::span<const double> Rtrl::forward(const double* theta, std::span<const double> x) {
-  lstm_forward(layout_, theta, x.data(), state_, newest_);
-  output_forward(layout_, activation_, theta, newest_.after.y, d_hat_);
+  refresh(theta);
+  lstm_forward(layout_, weights_, x.data(), state_.c.data(), state_.y.data(), newest_[0]);
+  output_forward(layout_, activation_, theta, newest_[0].y, d_hat_);
   sensitivities_ready_ = false;
   return d_hat_;
 }
@@ -36,30 +45,31 @@ void Rtrl::propagate_sensitivities(const double* theta) {
   const std::size_t n_s = layout_.n_s;
   const std::size_t n = layout_.gate_weights();
   const std::size_t row = layout_.gate_row_size();
+  const LstmStep newest = newest_[0];
   for (std::size_t u = 0; u < n_s; ++u) {
     std::fill(da_.begin(), da_.end(), 0.0);
     for (std::size_t gate = 0; gate < 4; ++gate) {
       const std::size_t offset = (gate * n_s + u) * row;
       double* da = da_.data() + gate * n;
       const double* W_y = theta + offset + layout_.n_x;
-      for (std::size_t v = 0; v < n_s; ++v) kernels::axpy(n, W_y[v], Y_.data() + v * n, da);
-      kernels::axpy(row, 1.0, newest_.input.data(), da + offset);
+      for (std::size_t v = 0; v < n_s; ++v) active().axpy(n, W_y[v], Y_.data() + v * n, da);
+      active().axpy(row, 1.0, newest.input, da + offset);
     }
-    const double z = newest_.gates[u];
-    const double i = newest_.gates[n_s + u];
-    const double f = newest_.gates[2 * n_s + u];
-    const double o = newest_.gates[3 * n_s + u];
-    const double tanh_c = newest_.tanh_c[u];
+    const double z = newest.gates[u];
+    const double i = newest.gates[n_s + u];
+    const double f = newest.gates[2 * n_s + u];
+    const double o = newest.gates[3 * n_s + u];
+    const double tanh_c = newest.tanh_c[u];
     double* C = C_new_.data() + u * n;
     double* Y = Y_new_.data() + u * n;
     std::fill_n(C, n, 0.0);
-    kernels::axpy(n, i * (1 - z * z), da_.data(), C);
-    kernels::axpy(n, z * i * (1 - i), da_.data() + n, C);
-    kernels::axpy(n, newest_.c_previous[u] * f * (1 - f), da_.data() + 2 * n, C);
-    kernels::axpy(n, f, C_.data() + u * n, C);
+    active().axpy(n, i * (1 - z * z), da_.data(), C);
+    active().axpy(n, z * i * (1 - i), da_.data() + n, C);
+    active().axpy(n, state_.c[u] * f * (1 - f), da_.data() + 2 * n, C);
+    active().axpy(n, f, C_.data() + u * n, C);
     std::fill_n(Y, n, 0.0);
-    kernels::axpy(n, tanh_c * o * (1 - o), da_.data() + 3 * n, Y);
-    kernels::axpy(n, o * (1 - tanh_c * tanh_c), C, Y);
+    active().axpy(n, tanh_c * o * (1 - o), da_.data() + 3 * n, Y);
+    active().axpy(n, o * (1 - tanh_c * tanh_c), C, Y);
   }
   sensitivities_ready_ = true;
 }
@@ -74,8 +84,8 @@ void Rtrl::jacobian(const double* theta, std::span<double> H) {
     const double slope = output_slope(activation_, d_hat_[k]);
     const std::size_t output_row = layout_.output_row(k);
     for (std::size_t u = 0; u < layout_.n_s; ++u)
-      kernels::axpy(n, slope * theta[output_row + u], Y_new_.data() + u * n, row);
-    kernels::axpy(layout_.n_s, slope, newest_.after.y.data(), row + output_row);
+      active().axpy(n, slope * theta[output_row + u], Y_new_.data() + u * n, row);
+    active().axpy(layout_.n_s, slope, newest_[0].y, row + output_row);
     if (layout_.output_bias) row[output_row + layout_.n_s] = slope;
   }
 }
@@ -88,13 +98,15 @@ void Rtrl::commit(const double* theta) {
     std::fill(C_.begin(), C_.end(), 0.0);
     std::fill(Y_.begin(), Y_.end(), 0.0);
   }
-  state_ = newest_.after;
+  std::copy_n(newest_[0].c, state_.c.size(), state_.c.data());
+  std::copy_n(newest_[0].y, state_.y.size(), state_.y.data());
   sensitivities_ready_ = false;
 }
 
 void Rtrl::forecast(const double* theta, std::span<const double> inputs, std::span<double> d_hat) {
+  refresh(theta);
   ahead_ = state_;
-  unroll(layout_, activation_, theta, inputs, ahead_, ahead_step_, d_hat);
+  unroll(layout_, activation_, theta, weights_, inputs, ahead_, ahead_step_[0], d_hat);
 }
 
 void Rtrl::reset() {
@@ -103,6 +115,7 @@ void Rtrl::reset() {
   std::fill(C_.begin(), C_.end(), 0.0);
   std::fill(Y_.begin(), Y_.end(), 0.0);
   sensitivities_ready_ = false;
+  stale_ = true;
 }
 
 }  // namespace kalstream

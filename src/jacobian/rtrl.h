@@ -18,26 +18,29 @@ class Rtrl final : public Differentiator {
   std::span<const double> forward(const double* theta, std::span<const double> x) override;
   void jacobian(const double* theta, std::span<double> H) override;
   void commit(const double* theta) override;
-  void weights_changed() override {}
+  void weights_changed() override { stale_ = true; }
   void forecast(const double* theta, std::span<const double> inputs,
                 std::span<double> d_hat) override;
   void reset() override;
   std::unique_ptr<Differentiator> clone() const override { return std::make_unique<Rtrl>(*this); }
 
  private:
+  void refresh(const double* theta);
   void propagate_sensitivities(const double* theta);
 
   ParameterLayout layout_;
   OutputActivation activation_;
+  LstmWeights weights_;
+  bool stale_ = true;                 // θ changed since weights_ were set
   LstmState state_;                   // after the last committed sample
-  LstmStep newest_;                   // the last forward
+  LstmSteps newest_;                  // the last forward
   bool sensitivities_ready_ = false;  // C_new_, Y_new_ belong to newest_
   std::vector<double> C_, Y_;         // n_s × gate weights, after the last committed sample
   std::vector<double> C_new_, Y_new_;
   std::vector<double> da_;  // the four rows ∂a_z, ∂a_i, ∂a_f, ∂a_o of one unit
   std::vector<double> d_hat_;
   LstmState ahead_;  // scratch of forecast
-  LstmStep ahead_step_;
+  LstmSteps ahead_step_;
 };
 
 }  // namespace kalstream

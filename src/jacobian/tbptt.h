@@ -25,24 +25,28 @@ class Tbptt final : public Differentiator {
   std::unique_ptr<Differentiator> clone() const override { return std::make_unique<Tbptt>(*this); }
 
  private:
-  // The window is a ring: slot k of it holds the sample k after the carried state.
-  LstmStep& step(std::size_t k) { return ring_[(first_ + k) % ring_.size()]; }
-  const LstmState& state_before(std::size_t k) { return k == 0 ? start_ : step(k - 1).after; }
+  // The window is a ring: place k of it holds the sample k after the carried state. Until it is
+  // full it starts at slot 0, so that its steps always are the first slots.
+  std::size_t slot(std::size_t k) const { return (first_ + k) % window_; }
+  const double* c_before(std::size_t k) { return k == 0 ? start_.c.data() : ring_[slot(k - 1)].c; }
+  const double* y_before(std::size_t k) { return k == 0 ? start_.y.data() : ring_[slot(k - 1)].y; }
   void refresh(const double* theta);
 
   ParameterLayout layout_;
   OutputActivation activation_;
-  LstmState start_;             // the state before the first sample of the window
-  std::vector<LstmStep> ring_;  // τ steps
+  std::size_t window_;  // τ
+  LstmWeights weights_;
+  LstmState start_;  // the state before the first sample of the window
+  LstmSteps ring_;   // τ steps
   std::size_t first_ = 0;
   std::size_t past_ = 0;  // committed samples in the window, at most τ − 1
-  bool stale_ = false;    // θ changed since the past steps were computed
+  bool stale_ = true;     // θ changed since weights_ and the past steps were computed
   std::vector<double> d_hat_;
-  std::vector<double> da_;
-  std::vector<double> dy_;
-  std::vector<double> dc_;
+  AlignedVector da_;  // ∂d̂_k/∂a of every step of the window
+  AlignedVector dy_;
+  AlignedVector dc_;
   LstmState ahead_;  // scratch of forecast
-  LstmStep ahead_step_;
+  LstmSteps ahead_step_;
 };
 
 }  // namespace kalstream

@@ -1,35 +1,127 @@
-// The hot loops, behind a few plain functions. Everything above is written in terms of these.
+// The hot loops, behind one table of plain functions. Everything above is written in terms of
+// these.
 //
-// Symmetric matrices are packed lower triangles: row i holds entries (i,0) … (i,i), at offset
-// i(i+1)/2. No function allocates; no two arguments may overlap unless said.
+// Every vector unit the library knows fills such a table (simd.inc), and so do plain loops in the
+// order of the formulas (reference.cc), the oracle the others are tested against. Which one works
+// is decided once, by what the processor can do, or by the environment variable KALSTREAM_TARGET.
+//
+// Two ways to store symmetric matrices P; in both the diagonal is an array D of its own, so that
+// process noise and variances need no pass over P:
+//
+//   interleaved: the strictly lower triangles of eight matrices of n rows, entry by entry: entry
+//     (i,j), j < i, of matrix l is number 8·(i(i−1)/2 + j) + l. Vectors are interleaved alike:
+//     entry i of vector l is number 8i + l.
+//   tiled: one matrix, padded to N tiles of 8 × 8. Tile (I,J), I ≥ J, holds its columns one after
+//     the other; tiles are ordered by J, then I. Tiles on the diagonal are stored whole.
+//
+// No function allocates; no two arguments may overlap unless said. This header has no inline
+// functions on purpose: files compiled for different processors include it.
 #pragma once
 
 #include <cstddef>
 
 namespace kalstream::kernels {
 
-constexpr std::size_t packed_size(std::size_t n) { return n * (n + 1) / 2; }
-constexpr std::size_t packed_diagonal(std::size_t i) { return i * (i + 3) / 2; }
+/// Numbers that travel together: matrices interleaved, rows of a tile.
+inline constexpr std::size_t width = 8;
 
-/// aᵀb.
-double dot(std::size_t n, const double* a, const double* b);
+/// Why an update must not be made; 0 if it may. Several can be true at once.
+enum Fault : int {
+  no_fault = 0,
+  not_finite = 1,
+  not_a_covariance = 2,  // a variance that is negative, or would no longer be positive
+};
 
-/// y ← y + a·x.
-void axpy(std::size_t n, double a, const double* x, double* y);
+struct AdamStep {
+  double learning_rate, first_decay, second_decay, epsilon;
+  double first_scale, second_scale;  // 1/(1 − β₁ᵗ), 1/(1 − β₂ᵗ)
+};
 
-/// y ← A x for a dense row-major A (rows × columns).
-void matvec(std::size_t rows, std::size_t columns, const double* A, const double* x, double* y);
+struct RmsPropStep {
+  double learning_rate, decay, epsilon;
+};
 
-/// v ← P h for a packed symmetric P.
-void symmetric_matvec(std::size_t n, const double* P, const double* h, double* v);
+struct Kernels {
+  const char* name;
 
-/// P ← P − w wᵀ for a packed symmetric P.
-void rank_one_downdate(std::size_t n, double* P, const double* w);
+  /// aᵀb.
+  double (*dot)(std::size_t n, const double* a, const double* b);
+  /// Σ a.
+  double (*sum)(std::size_t n, const double* a);
+  /// y ← y + a·x.
+  void (*axpy)(std::size_t n, double a, const double* x, double* y);
+  /// y ← x + y; whether all |y| ≤ largest now.
+  bool (*add_within)(std::size_t n, const double* x, double largest, double* y);
 
-/// a ← [tanh(a_z); σ(a_i); σ(a_f); σ(a_o)] in place, for 4 n_s pre-activations.
-void gate_activations(std::size_t n_s, double* a);
+  /// y ← tanh(x), element by element; x and y may be the same.
+  void (*tanh)(std::size_t n, const double* x, double* y);
+  /// y ← 1/(1 + e⁻ˣ), element by element; x and y may be the same.
+  void (*logistic)(std::size_t n, const double* x, double* y);
 
-/// y ← tanh(x), element by element; x and y may be the same.
-void tanh(std::size_t n, const double* x, double* y);
+  /// to[to_stride·r + j] ← from[from_stride·r + j] for j < n.
+  void (*copy_rows)(std::size_t rows, std::size_t n, const double* from, std::size_t from_stride,
+                    double* to, std::size_t to_stride);
+  /// out[stride·j + l] ← rows[l][j] for eight rows of n.
+  void (*interleave)(std::size_t n, const double* const* rows, std::size_t stride, double* out);
+  /// rows[l][j] ← in[8j + l].
+  void (*deinterleave)(std::size_t n, const double* in, double* const* rows);
+
+  /// P ← P − Σ_k w_k w_kᵀ off the diagonal, then v_k ← P h_k, for eight interleaved P, in one go.
+  /// W: n_w vectors, one after the other; H and V: n_h.
+  void (*interleaved_pass)(std::size_t n, double* P, const double* D, std::size_t n_w,
+                           const double* W, std::size_t n_h, const double* H, double* V);
+  /// The same for the columns of tiles first … last − 1 of one tiled P of N × N tiles (vectors have
+  /// 8N entries), from the last to the first if `backward`. Adds its part of P h_k to v_k.
+  void (*tiled_pass)(std::size_t N, std::size_t first, std::size_t last, bool backward, double* P,
+                     const double* D, std::size_t n_w, const double* W, std::size_t n_h,
+                     const double* H, double* V);
+  /// out[l] ← Σ_m a[8m + l]·b[8m + l].
+  void (*lane_dots)(std::size_t rows, const double* a, const double* b, double* out);
+  /// For eight S (n_d × n_d × 8, the lower halves), each on its own:
+  ///   LLᵀ = S + rI,  r = floor + noise_factor·Tr(S)/n_d;   u = L⁻¹e
+  /// S ← L with 1/L_kk in the place of L_kk, or 0 where L_kk = 0; all 0 where Tr(S) ≤ least.
+  /// Faults: a diagonal entry of S is negative; it or an entry of L is not finite.
+  int (*factor)(std::size_t n_d, const double* e, double floor, double noise_factor, double least,
+                double* S, double* u);
+  /// For vectors of 8·rows entries, entry m with the L (as factor leaves it) and u of m mod 8:
+  ///   w_k = (v_k − Σ_{i<k} L_ki w_i)/L_kk;   δ = Σ_k u_k w_k;   D⁺ = D − Σ_k w_k² + q
+  /// W: the v_k, then the w_k. D = 0 marks padding, which stays 0.
+  /// Faults: D⁺ − q is not finite; D⁺ ≤ 0.
+  int (*gain)(std::size_t rows, std::size_t n_d, const double* L, const double* u, double q,
+              const double* D, double* W, double* D_new, double* delta);
+
+  /// One step of an LSTM layer; n = n_x + n_s, m = 4 n_s rounded up to eights, and 8 more.
+  ///   [z;i;f;o] = act(W·input);  c = i∘z + f∘c₋;  y = o∘tanh(c)
+  /// Wᵀ: n × m; gates: m numbers; c₋, c, tanh_c and y: n_s rounded up to eights, where what
+  /// follows entry n_s has no meaning.
+  void (*lstm_forward)(std::size_t n_s, std::size_t n, const double* W_transposed,
+                       const double* input, const double* c_before, double* gates, double* c,
+                       double* tanh_c, double* y);
+  /// The way back: from ∂/∂y in dy and the part of ∂/∂c that comes from later in dc to ∂/∂a of the
+  /// step in da and both of the step before. Sizes as above (da: as gates);
+  /// W_y: 4 n_s rows of n_s rounded up to eights.
+  ///   da_o = dy∘tanh(c)∘o(1−o);  dc += dy∘o∘(1−tanh²c);
+  ///   da_z = dc∘i∘(1−z²);  da_i = dc∘z∘i(1−i);  da_f = dc∘c₋∘f(1−f);
+  ///   dy ← W_yᵀ da;  dc ← dc∘f
+  void (*lstm_backward)(std::size_t n_s, const double* W_y, const double* gates,
+                        const double* c_before, const double* tanh_c, double* da, double* dy,
+                        double* dc);
+  /// C ← Σ_t a_t b_tᵀ (rows × columns) for `steps` vectors a_t and b_t, at strides of their own;
+  /// rows is a multiple of 4.
+  void (*outer_products)(std::size_t steps, std::size_t rows, std::size_t columns, const double* A,
+                         std::size_t A_stride, const double* B, std::size_t B_stride, double* C);
+
+  /// m⁺ = β₁m + (1−β₁)g;  v⁺ = β₂v + (1−β₂)g²;  θ⁺ = θ − μ m̂⁺/(√v̂⁺ + ε). Whether |θ⁺| ≤ largest
+  /// and v⁺ is finite, everywhere.
+  bool (*adam)(std::size_t n, const AdamStep& step, const double* g, const double* theta,
+               const double* m, const double* v, double largest, double* theta_new, double* m_new,
+               double* v_new);
+  /// v⁺ = βv + (1−β)g²;  θ⁺ = θ − μ g/(√v⁺ + ε). Returns as adam.
+  bool (*rmsprop)(std::size_t n, const RmsPropStep& step, const double* g, const double* theta,
+                  const double* v, double largest, double* theta_new, double* v_new);
+};
+
+/// The kernels at work (dispatch.h says how they are chosen).
+const Kernels& active();
 
 }  // namespace kalstream::kernels

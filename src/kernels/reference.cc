@@ -1,52 +1,261 @@
-// The plain version of every kernel, in the order of its formula.
+// The plain version of every kernel, in the order of its formula: slow, and the oracle of the
+// others.
+#include <algorithm>
 #include <cmath>
 
 #include "kernels/kernels.h"
 
 namespace kalstream::kernels {
+namespace {
 
 double dot(std::size_t n, const double* a, const double* b) {
   double s = 0;
-#pragma omp simd reduction(+ : s)
   for (std::size_t i = 0; i < n; ++i) s += a[i] * b[i];
   return s;
 }
 
+double sum(std::size_t n, const double* a) {
+  double s = 0;
+  for (std::size_t i = 0; i < n; ++i) s += a[i];
+  return s;
+}
+
 void axpy(std::size_t n, double a, const double* x, double* y) {
-#pragma omp simd
   for (std::size_t i = 0; i < n; ++i) y[i] += a * x[i];
 }
 
-void matvec(std::size_t rows, std::size_t columns, const double* A, const double* x, double* y) {
-  for (std::size_t i = 0; i < rows; ++i) y[i] = dot(columns, A + i * columns, x);
-}
-
-// One pass over the stored half: entry (i,j), j < i, serves v_i and v_j.
-void symmetric_matvec(std::size_t n, const double* P, const double* h, double* v) {
+bool add_within(std::size_t n, const double* x, double largest, double* y) {
+  bool within = true;
   for (std::size_t i = 0; i < n; ++i) {
-    const double* row = P + packed_size(i);
-    const double h_i = h[i];
-    double s = 0;
-#pragma omp simd reduction(+ : s)
-    for (std::size_t j = 0; j < i; ++j) {
-      s += row[j] * h[j];
-      v[j] += row[j] * h_i;
-    }
-    v[i] = s + row[i] * h_i;
+    y[i] += x[i];
+    within &= std::abs(y[i]) <= largest;
   }
-}
-
-void rank_one_downdate(std::size_t n, double* P, const double* w) {
-  for (std::size_t i = 0; i < n; ++i) axpy(i + 1, -w[i], w, P + packed_size(i));
-}
-
-void gate_activations(std::size_t n_s, double* a) {
-  tanh(n_s, a, a);
-  for (std::size_t k = n_s; k < 4 * n_s; ++k) a[k] = 1 / (1 + std::exp(-a[k]));
+  return within;
 }
 
 void tanh(std::size_t n, const double* x, double* y) {
   for (std::size_t k = 0; k < n; ++k) y[k] = std::tanh(x[k]);
 }
+
+void logistic(std::size_t n, const double* x, double* y) {
+  for (std::size_t k = 0; k < n; ++k) y[k] = 1 / (1 + std::exp(-x[k]));
+}
+
+void copy_rows(std::size_t rows, std::size_t n, const double* from, std::size_t from_stride,
+               double* to, std::size_t to_stride) {
+  for (std::size_t r = 0; r < rows; ++r)
+    for (std::size_t j = 0; j < n; ++j) to[to_stride * r + j] = from[from_stride * r + j];
+}
+
+void interleave(std::size_t n, const double* const* rows, std::size_t stride, double* out) {
+  for (std::size_t j = 0; j < n; ++j)
+    for (std::size_t l = 0; l < width; ++l) out[stride * j + l] = rows[l][j];
+}
+
+void deinterleave(std::size_t n, const double* in, double* const* rows) {
+  for (std::size_t j = 0; j < n; ++j)
+    for (std::size_t l = 0; l < width; ++l) rows[l][j] = in[width * j + l];
+}
+
+void interleaved_pass(std::size_t n, double* P, const double* D, std::size_t n_w, const double* W,
+                      std::size_t n_h, const double* H, double* V) {
+  const auto number = [](std::size_t i, std::size_t l) { return width * i + l; };
+  for (std::size_t l = 0; l < width; ++l) {
+    for (std::size_t k = 0; k < n_h; ++k)
+      for (std::size_t i = 0; i < n; ++i)
+        V[k * width * n + number(i, l)] = D[number(i, l)] * H[k * width * n + number(i, l)];
+    for (std::size_t i = 0, entry = 0; i < n; ++i)
+      for (std::size_t j = 0; j < i; ++j, ++entry) {
+        double& p = P[number(entry, l)];
+        for (std::size_t k = 0; k < n_w; ++k) {
+          const double* w = W + k * width * n;
+          p -= w[number(i, l)] * w[number(j, l)];
+        }
+        for (std::size_t k = 0; k < n_h; ++k) {
+          const double* h = H + k * width * n;
+          double* v = V + k * width * n;
+          v[number(i, l)] += p * h[number(j, l)];
+          v[number(j, l)] += p * h[number(i, l)];
+        }
+      }
+  }
+}
+
+void tiled_pass(std::size_t N, std::size_t first, std::size_t last, bool backward, double* P,
+                const double* D, std::size_t n_w, const double* W, std::size_t n_h, const double* H,
+                double* V) {
+  const std::size_t n = width * N;
+  for (std::size_t count = first; count < last; ++count) {
+    const std::size_t J = backward ? first + last - 1 - count : count;
+    for (std::size_t I = J; I < N; ++I) {
+      double* tile = P + width * width * (J * N - J * (J + 1) / 2 + I);
+      for (std::size_t j = width * J; j < width * (J + 1); ++j)
+        for (std::size_t i = width * I; i < width * (I + 1); ++i, ++tile) {
+          double& p = *tile;
+          for (std::size_t k = 0; k < n_w; ++k) p -= W[k * n + i] * W[k * n + j];
+          if (i == j) p = D[i];
+          for (std::size_t k = 0; k < n_h; ++k) {
+            V[k * n + i] += p * H[k * n + j];
+            if (I != J) V[k * n + j] += p * H[k * n + i];
+          }
+        }
+    }
+  }
+}
+
+void lane_dots(std::size_t rows, const double* a, const double* b, double* out) {
+  std::fill_n(out, width, 0.0);
+  for (std::size_t m = 0; m < width * rows; ++m) out[m % width] += a[m] * b[m];
+}
+
+int factor(std::size_t n_d, const double* e, double floor, double noise_factor, double least,
+           double* S, double* u) {
+  int faults = no_fault;
+  for (std::size_t lane = 0; lane < width; ++lane) {
+    const auto at = [&](std::size_t k, std::size_t l) -> double& {
+      return S[(k * n_d + l) * width + lane];
+    };
+    double trace = 0;
+    for (std::size_t k = 0; k < n_d; ++k) {
+      if (!std::isfinite(at(k, k))) faults |= not_finite;
+      if (at(k, k) < 0) faults |= not_a_covariance;
+      trace += at(k, k);
+    }
+    const double r = floor + noise_factor * trace / static_cast<double>(n_d);
+    for (std::size_t k = 0; k < n_d; ++k) {
+      double rest_of_e = e[k];
+      for (std::size_t l = 0; l <= k; ++l) {
+        double rest = at(k, l) + (l == k ? r : 0);
+        for (std::size_t i = 0; i < l; ++i) rest -= at(k, i) * at(l, i);
+        if (l < k) {
+          at(k, l) = rest * at(l, l);
+          rest_of_e -= at(k, l) * u[l * width + lane];
+        } else {
+          at(k, k) = rest > 0 ? 1 / std::sqrt(rest) : 0;
+        }
+        if (!(trace > least)) at(k, l) = 0;
+        if (!std::isfinite(at(k, l))) faults |= not_finite;
+      }
+      u[k * width + lane] = rest_of_e * at(k, k);
+    }
+  }
+  return faults;
+}
+
+int gain(std::size_t rows, std::size_t n_d, const double* L, const double* u, double q,
+         const double* D, double* W, double* D_new, double* delta) {
+  const std::size_t n = width * rows;
+  int faults = no_fault;
+  for (std::size_t m = 0; m < n; ++m) {
+    const std::size_t l = m % width;
+    double d = D[m];
+    delta[m] = 0;
+    for (std::size_t k = 0; k < n_d; ++k) {
+      double& w = W[k * n + m];
+      for (std::size_t i = 0; i < k; ++i) w -= L[(k * n_d + i) * width + l] * W[i * n + m];
+      w *= L[(k * n_d + k) * width + l];
+      delta[m] += u[k * width + l] * w;
+      d -= w * w;
+    }
+    if (!std::isfinite(d)) faults |= not_finite;
+    D_new[m] = D[m] > 0 ? d + q : 0;
+    if (D[m] > 0 && !(D_new[m] > 0)) faults |= not_a_covariance;
+  }
+  return faults;
+}
+
+void lstm_forward(std::size_t n_s, std::size_t n, const double* W_transposed, const double* input,
+                  const double* c_before, double* gates, double* c, double* tanh_c, double* y) {
+  const std::size_t m = (4 * n_s + width - 1) / width * width + width;
+  for (std::size_t r = 0; r < 4 * n_s; ++r) {
+    double a = 0;
+    for (std::size_t j = 0; j < n; ++j) a += W_transposed[j * m + r] * input[j];
+    gates[r] = a;
+  }
+  tanh(n_s, gates, gates);
+  logistic(3 * n_s, gates + n_s, gates + n_s);
+  const double* z = gates;
+  const double* i = z + n_s;
+  const double* f = i + n_s;
+  const double* o = f + n_s;
+  for (std::size_t k = 0; k < n_s; ++k) c[k] = i[k] * z[k] + f[k] * c_before[k];
+  tanh(n_s, c, tanh_c);
+  for (std::size_t k = 0; k < n_s; ++k) y[k] = o[k] * tanh_c[k];
+}
+
+void lstm_backward(std::size_t n_s, const double* W_y, const double* gates, const double* c_before,
+                   const double* tanh_c, double* da, double* dy, double* dc) {
+  const std::size_t row = (n_s + width - 1) / width * width;
+  const double* z = gates;
+  const double* i = z + n_s;
+  const double* f = i + n_s;
+  const double* o = f + n_s;
+  for (std::size_t k = 0; k < n_s; ++k) {
+    da[3 * n_s + k] = dy[k] * tanh_c[k] * o[k] * (1 - o[k]);
+    dc[k] += dy[k] * o[k] * (1 - tanh_c[k] * tanh_c[k]);
+    da[k] = dc[k] * i[k] * (1 - z[k] * z[k]);
+    da[n_s + k] = dc[k] * z[k] * i[k] * (1 - i[k]);
+    da[2 * n_s + k] = dc[k] * c_before[k] * f[k] * (1 - f[k]);
+    dc[k] *= f[k];
+  }
+  std::fill_n(dy, n_s, 0.0);
+  for (std::size_t r = 0; r < 4 * n_s; ++r) axpy(n_s, da[r], W_y + r * row, dy);
+}
+
+void outer_products(std::size_t steps, std::size_t rows, std::size_t columns, const double* A,
+                    std::size_t A_stride, const double* B, std::size_t B_stride, double* C) {
+  std::fill_n(C, rows * columns, 0.0);
+  for (std::size_t t = 0; t < steps; ++t)
+    for (std::size_t r = 0; r < rows; ++r)
+      axpy(columns, A[t * A_stride + r], B + t * B_stride, C + r * columns);
+}
+
+bool adam(std::size_t n, const AdamStep& s, const double* g, const double* theta, const double* m,
+          const double* v, double largest, double* theta_new, double* m_new, double* v_new) {
+  bool usable = true;
+  for (std::size_t k = 0; k < n; ++k) {
+    m_new[k] = s.first_decay * m[k] + (1 - s.first_decay) * g[k];
+    v_new[k] = s.second_decay * v[k] + (1 - s.second_decay) * g[k] * g[k];
+    theta_new[k] = theta[k] - s.learning_rate * (m_new[k] * s.first_scale) /
+                                  (std::sqrt(v_new[k] * s.second_scale) + s.epsilon);
+    usable &= std::isfinite(v_new[k]) && std::abs(theta_new[k]) <= largest;
+  }
+  return usable;
+}
+
+bool rmsprop(std::size_t n, const RmsPropStep& s, const double* g, const double* theta,
+             const double* v, double largest, double* theta_new, double* v_new) {
+  bool usable = true;
+  for (std::size_t k = 0; k < n; ++k) {
+    v_new[k] = s.decay * v[k] + (1 - s.decay) * g[k] * g[k];
+    theta_new[k] = theta[k] - s.learning_rate * g[k] / (std::sqrt(v_new[k]) + s.epsilon);
+    usable &= std::isfinite(v_new[k]) && std::abs(theta_new[k]) <= largest;
+  }
+  return usable;
+}
+
+}  // namespace
+
+extern const Kernels reference;
+const Kernels reference = {.name = "reference",
+                           .dot = dot,
+                           .sum = sum,
+                           .axpy = axpy,
+                           .add_within = add_within,
+                           .tanh = tanh,
+                           .logistic = logistic,
+                           .copy_rows = copy_rows,
+                           .interleave = interleave,
+                           .deinterleave = deinterleave,
+                           .interleaved_pass = interleaved_pass,
+                           .tiled_pass = tiled_pass,
+                           .lane_dots = lane_dots,
+                           .factor = factor,
+                           .gain = gain,
+                           .lstm_forward = lstm_forward,
+                           .lstm_backward = lstm_backward,
+                           .outer_products = outer_products,
+                           .adam = adam,
+                           .rmsprop = rmsprop};
 
 }  // namespace kalstream::kernels

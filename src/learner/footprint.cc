@@ -25,8 +25,8 @@ Footprint footprint(const LearnerOptions& options) {
 
   const auto n = static_cast<double>(layout.size());
   const auto n_s = static_cast<double>(layout.n_s);
-  double numbers =
-      n * (4 + 3 * static_cast<double>(layout.n_d));  // θ, candidates, H, H and W again
+  // θ, its copies for the kernels, candidates, variances; H, H again, PHᵀ and W.
+  double numbers = n * (7 + 4 * static_cast<double>(layout.n_d));
   numbers += network.derivative == Derivative::rtrl
                  ? 4 * n_s * static_cast<double>(layout.gate_weights())
                  : static_cast<double>(network.window) *

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/denormals.h"
 #include "core/finite.h"
 #include "kernels/kernels.h"
 
@@ -62,18 +63,20 @@ bool Mixture::gather_predictions(std::span<const double> x) {
   for (std::size_t j = 0; j < size(); ++j) {
     const auto d_hat_j = experts_[j]->predict(x);
     std::copy(d_hat_j.begin(), d_hat_j.end(), expert_d_hat_.begin() + j * n_d);
-    kernels::axpy(n_d, w_[j], d_hat_j.data(), d_hat_.data());
+    kernels::active().axpy(n_d, w_[j], d_hat_j.data(), d_hat_.data());
   }
   return all_finite(d_hat_);
 }
 
 std::span<const double> Mixture::predict(std::span<const double> x) {
+  const FlushDenormals guard;
   if (!gather_predictions(x))
     std::fill(d_hat_.begin(), d_hat_.end(), std::numeric_limits<double>::quiet_NaN());
   return d_hat_;
 }
 
 StepReport Mixture::learn(std::span<const double> x, std::span<const double> d) {
+  const FlushDenormals guard;
   if (d.size() != d_hat_.size() || !all_finite(d) || !gather_predictions(x)) return refuse();
   for (std::size_t k = 0; k < d.size(); ++k) e_[k] = d[k] - d_hat_[k];
   const StepReport total = each([&](std::size_t j) {
@@ -84,6 +87,7 @@ StepReport Mixture::learn(std::span<const double> x, std::span<const double> d) 
 }
 
 StepReport Mixture::advance(std::span<const double> x) {
+  const FlushDenormals guard;
   if (!gather_predictions(x)) return refuse();
   return each([&](std::size_t j) { return experts_[j]->advance(x); });
 }
@@ -123,6 +127,7 @@ void Mixture::reweight(std::span<const double> d) {
 
 bool Mixture::forecast(std::size_t horizon, std::span<const double> future_inputs,
                        std::span<double> d_hat) {
+  const FlushDenormals guard;
   if (d_hat.size() != horizon * outputs() || future_inputs.size() != horizon * inputs() ||
       !all_usable(future_inputs))
     return false;
@@ -130,7 +135,7 @@ bool Mixture::forecast(std::size_t horizon, std::span<const double> future_input
   std::fill(d_hat.begin(), d_hat.end(), 0.0);
   for (std::size_t j = 0; j < size(); ++j) {
     experts_[j]->forecast(horizon, future_inputs, forecast_);
-    kernels::axpy(d_hat.size(), w_[j], forecast_.data(), d_hat.data());
+    kernels::active().axpy(d_hat.size(), w_[j], forecast_.data(), d_hat.data());
   }
   return true;
 }

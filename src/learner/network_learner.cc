@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/denormals.h"
 #include "core/finite.h"
 #include "model/lstm.h"
 
@@ -47,6 +48,7 @@ bool NetworkLearner::forward(std::span<const double> x) {
 }
 
 std::span<const double> NetworkLearner::predict(std::span<const double> x) {
+  const FlushDenormals guard;
   return forward(x) ? prediction_ : no_prediction_;
 }
 
@@ -57,6 +59,7 @@ StepReport NetworkLearner::learn(std::span<const double> x, std::span<const doub
 // An empty e stands for the learner's own.
 StepReport NetworkLearner::learn_from(std::span<const double> x, std::span<const double> d,
                                       std::span<const double> e) {
+  const FlushDenormals guard;
   if (d.size() != e_.size() || !all_finite(d) || !forward(x))
     return report(StepStatus::rejected_input);
   for (std::size_t k = 0; k < e_.size(); ++k) e_[k] = d[k] - prediction_[k];
@@ -75,6 +78,7 @@ StepReport NetworkLearner::learn_from(std::span<const double> x, std::span<const
 }
 
 StepReport NetworkLearner::advance(std::span<const double> x) {
+  const FlushDenormals guard;
   if (!forward(x)) return report(StepStatus::rejected_input);
   differentiator_->commit(theta_.data());
   forward_done_ = false;
@@ -92,6 +96,7 @@ StepReport NetworkLearner::report(StepStatus status) const {
 
 bool NetworkLearner::forecast(std::size_t horizon, std::span<const double> future_inputs,
                               std::span<double> d_hat) {
+  const FlushDenormals guard;
   if (future_inputs.size() != horizon * network_.inputs ||
       d_hat.size() != horizon * network_.outputs || !all_usable(future_inputs))
     return false;

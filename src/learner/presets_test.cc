@@ -31,8 +31,8 @@ TEST(Presets, Elevators) {
     EXPECT_EQ(network.gate_bias.input, -0.5);
     EXPECT_EQ(network.gate_bias.output, -0.5);
     EXPECT_EQ(ekf.initial_covariance, 100);
-    expect_linear(ekf.measurement_noise, 10, 3, 2500);
-    expect_linear(ekf.process_noise, 1e-4, 1e-6, 2500);
+    expect_linear(ekf.measurement_noise, 10, 3, 2541);
+    expect_linear(ekf.process_noise, 1e-4, 1e-6, 2541);
     EXPECT_EQ(get<Sgd>(p, Experiment::elevators).second.learning_rate.from, 0.3);
     EXPECT_EQ(get<RmsProp>(p, Experiment::elevators).second.learning_rate.from, 0.006);
     EXPECT_EQ(get<Adam>(p, Experiment::elevators).second.learning_rate.from, 0.003);
@@ -43,7 +43,7 @@ TEST(Presets, Elevators) {
     EXPECT_EQ(alg2.expert.initial_covariance, 10);
     EXPECT_EQ(alg2.expert.partition, Partition::node);
     EXPECT_EQ(alg2.expert.noise_factor, 3);
-    expect_linear(alg2.expert.process_noise, 1e-4, 1e-8, 2500);
+    expect_linear(alg2.expert.process_noise, 1e-4, 1e-8, 2541);
   }
 }
 

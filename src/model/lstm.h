@@ -1,61 +1,95 @@
-// The network of the paper: one LSTM layer and an output layer, forward and backward side by side.
+// The network of the paper: one LSTM layer and an output layer.
 #pragma once
 
 #include <span>
 #include <vector>
 
+#include "core/aligned.h"
 #include "core/layout.h"
 #include "kalstream/options.h"
 
 namespace kalstream {
 
-/// What a step leaves behind: the cell state and the layer's output.
+/// Sizes of the arrays the kernels work on: vectors of units and of gates come in eights. Eight
+/// more for all gates, because a vector that starts in the last one may end beyond it, and because
+/// rows at distances of a power of two would push each other out of the cache.
+inline std::size_t in_eights(std::size_t n) { return (n + 7) / 8 * 8; }
+inline std::size_t gates_size(const ParameterLayout& layout) {
+  return in_eights(4 * layout.n_s) + 8;
+}
+
+/// What a step leaves behind: the cell state and the layer's output (n_s, in eights).
 struct LstmState {
-  explicit LstmState(std::size_t n_s) : c(n_s, 0.0), y(n_s, 0.0) {}
-  std::vector<double> c;
-  std::vector<double> y;
+  explicit LstmState(std::size_t n_s) : c(in_eights(n_s), 0.0), y(in_eights(n_s), 0.0) {}
+  AlignedVector c;
+  AlignedVector y;
 };
 
-/// One forward step with everything its backward step needs.
-struct LstmStep {
-  explicit LstmStep(const ParameterLayout& layout)
-      : input(layout.gate_row_size(), 0.0),
-        gates(4 * layout.n_s, 0.0),
-        c_previous(layout.n_s, 0.0),
-        tanh_c(layout.n_s, 0.0),
-        after(layout.n_s) {}
+/// The gate weights of θ in the two orders the kernels read them in.
+struct LstmWeights {
+  explicit LstmWeights(const ParameterLayout& layout)
+      : transposed(layout.gate_row_size() * gates_size(layout), 0.0),
+        recurrent(4 * layout.n_s * in_eights(layout.n_s), 0.0) {}
+  void set(const ParameterLayout& layout, const double* theta);
 
-  std::vector<double> input;  ///< [x_t ; y_{t−1}]
-  std::vector<double> gates;  ///< [z; i; f; o]_t
-  std::vector<double> c_previous;
-  std::vector<double> tanh_c;
-  LstmState after;  ///< (c_t, y_t)
+  AlignedVector transposed;  ///< Wᵀ, (n_x + n_s) × 4 n_s
+  AlignedVector recurrent;   ///< W_y, 4 n_s × n_s
+};
+
+/// One forward step with everything its backward step needs but the state before it.
+struct LstmStep {
+  double* input;  ///< [x_t ; y_{t−1}]
+  double* gates;  ///< [z; i; f; o]_t
+  double* tanh_c;
+  double* c;
+  double* y;
+};
+
+/// Steps one after the other, so that their inputs are the rows of one matrix.
+class LstmSteps {
+ public:
+  LstmSteps(const ParameterLayout& layout, std::size_t count)
+      : input_size_(in_eights(layout.gate_row_size())),
+        gates_size_(gates_size(layout)),
+        units_(in_eights(layout.n_s)),
+        input_(count * input_size_, 0.0),
+        gates_(count * gates_size_, 0.0),
+        units_data_(count * 3 * units_, 0.0) {}
+
+  LstmStep operator[](std::size_t k) {
+    double* units = &units_data_[k * 3 * units_];
+    return {&input_[k * input_size_], &gates_[k * gates_size_], units, units + units_,
+            units + 2 * units_};
+  }
+  std::size_t input_size() const { return input_size_; }  ///< from one step's input to the next
+
+ private:
+  std::size_t input_size_;
+  std::size_t gates_size_;
+  std::size_t units_;
+  AlignedVector input_;
+  AlignedVector gates_;
+  AlignedVector units_data_;  // tanh_c, c and y of each step
 };
 
 /// θ₁ ~ N(0, deviation²), gate-bias weights as the options say.
 std::vector<double> initial_weights(const NetworkOptions& network, const ParameterLayout& layout);
 
-/// Eqs 1–6 from `before`; x has n_inputs entries and may live in step.input already.
-void lstm_forward(const ParameterLayout& layout, const double* theta, const double* x,
-                  const LstmState& before, LstmStep& step);
+/// Eqs 1–6 from (c, y) before; x has n_inputs entries and may live in step.input already.
+void lstm_forward(const ParameterLayout& layout, const LstmWeights& weights, const double* x,
+                  const double* c_before, const double* y_before, const LstmStep& step);
 
 /// Eq. 7: d̂ = g(W^d [y ; 1]).
 void output_forward(const ParameterLayout& layout, OutputActivation activation, const double* theta,
-                    std::span<const double> y, std::span<double> d_hat);
+                    const double* y, std::span<double> d_hat);
 
 /// Runs the network on from `state` over rows of n_inputs numbers, writing rows of n_d predictions.
 /// `state` ends as the last state; `scratch` is overwritten.
 void unroll(const ParameterLayout& layout, OutputActivation activation, const double* theta,
-            std::span<const double> inputs, LstmState& state, LstmStep& scratch,
-            std::span<double> d_hat);
+            const LstmWeights& weights, std::span<const double> inputs, LstmState& state,
+            const LstmStep& scratch, std::span<double> d_hat);
 
 /// g'(a) at the pre-activation that gave d_hat.
 double output_slope(OutputActivation activation, double d_hat);
-
-/// Backward through one step. On entry dy, dc hold ∂d̂_k/∂y_t and the part of ∂d̂_k/∂c_t that comes
-/// from later steps; on exit the same for t−1. Adds the step's part of ∂d̂_k/∂W to dW.
-/// `da` is scratch of 4 n_s.
-void lstm_backward(const ParameterLayout& layout, const double* theta, const LstmStep& step,
-                   std::span<double> da, std::span<double> dy, std::span<double> dc, double* dW);
 
 }  // namespace kalstream

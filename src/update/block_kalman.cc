@@ -1,6 +1,7 @@
 #include "update/block_kalman.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "core/finite.h"
@@ -8,183 +9,309 @@
 
 namespace kalstream {
 
-using kernels::packed_diagonal;
-using kernels::packed_size;
+using kernels::active;
+using kernels::width;
 
 namespace {
 
 // Mean variance of a prediction, in targets of size one, below which a block cannot explain it.
 constexpr double least_information = 1e-12;
 
+// A block of more weights is passed over in a fixed number of parts, whoever does the work: sums
+// are taken in the same order for any number of threads.
+constexpr std::size_t largest_undivided = 4000;
+constexpr std::size_t parts = 16;
+
+std::size_t rows_of_eight(std::size_t n) { return (n + width - 1) / width; }
+std::size_t interleaved_size(std::size_t n) { return width * (n * (n - 1) / 2); }
+std::size_t tiled_size(std::size_t n) {
+  return width * width * (rows_of_eight(n) * (rows_of_eight(n) + 1) / 2);
+}
+
+// The first column of tiles of a part: all parts have about as many of the N(N+1)/2 tiles.
+std::size_t first_column(std::size_t part, std::size_t N) {
+  const double left = 1 - static_cast<double>(part) / parts;
+  return N - static_cast<std::size_t>(std::sqrt(left) * static_cast<double>(N));
+}
+
+StepStatus status_of(int faults) {
+  return faults & kernels::not_finite ? StepStatus::rejected_non_finite
+                                      : StepStatus::rejected_covariance;
+}
+
 }  // namespace
 
 BlockKalman::BlockKalman(const BlockKalmanOptions& options, const ParameterLayout& layout)
     : options_(options),
       n_d_(layout.n_d),
-      H_(n_d_ * layout.size()),
-      W_(n_d_ * layout.size()),
-      S_(n_d_ * n_d_),
-      u_(n_d_),
-      theta_new_(layout.size()) {
-  std::size_t h_offset = 0;
-  std::size_t P_offset = 0;
+      u_(n_d_ * width),
+      theta_new_(layout.size()),
+      workers_(options.partition == Partition::full && layout.size() > largest_undivided
+                   ? std::min(options.threads, parts)
+                   : 1) {
   for (Block& weights : layout.blocks(options.partition)) {
-    const std::size_t n = block_size(weights);
     const bool is_output = weights.front().offset >= layout.gate_weights();
     const bool shares_S = options.shared_innovation && !(is_output && options.output_apart);
-    blocks_.push_back(
-        {std::move(weights), n, h_offset, P_offset, shares_S, std::vector<double>(n_d_ * n_d_)});
-    h_offset += n_d_ * n;
-    P_offset += packed_size(n);
+    blocks_.push_back({std::move(weights), shares_S});
   }
-  P_.resize(P_offset);
+  for (std::size_t i = 0; i < blocks_.size();) {
+    const std::size_t n = block_size(blocks_[i].weights);
+    std::size_t alike = 1;
+    while (alike < width && i + alike < blocks_.size() &&
+           block_size(blocks_[i + alike].weights) == n)
+      ++alike;
+    const bool interleaved = interleaved_size(n) < alike * tiled_size(n);
+    add_group(i, interleaved ? alike : 1, interleaved);
+    i += groups_.back().blocks;
+  }
+  const Group& last = groups_.back();
+  P_.resize(last.P_offset + last.P_size);
+  for (AlignedVector* v : {&D_, &D_new_}) v->resize(last.offset + width * last.rows);
+  for (AlignedVector* v : {&H_, &V_, &W_}) v->resize(n_d_ * D_.size());
+  S_.resize(groups_.size() * n_d_ * n_d_ * width);
+  std::size_t longest = 0;
+  for (const BlockState& b : blocks_)
+    for (const Segment& s : b.weights) longest = std::max(longest, s.length);
+  for (const Group& g : groups_)
+    if (!g.interleaved && g.n > largest_undivided)
+      parts_of_V_.resize(std::max(parts_of_V_.size(), parts * n_d_ * width * g.rows));
+  nothing_.resize(longest);
+  waste_.resize(longest);
   reset();
+}
+
+void BlockKalman::add_group(std::size_t first_block, std::size_t blocks, bool interleaved) {
+  Group g{.first_block = first_block,
+          .blocks = blocks,
+          .n = block_size(blocks_[first_block].weights),
+          .interleaved = interleaved,
+          .S_offset = groups_.size() * n_d_ * n_d_ * width};
+  g.rows = interleaved ? g.n : rows_of_eight(g.n);
+  g.P_size = interleaved ? interleaved_size(g.n) : tiled_size(g.n);
+  if (!groups_.empty()) {
+    const Group& last = groups_.back();
+    g.offset = last.offset + width * last.rows;
+    g.P_offset = last.P_offset + last.P_size;
+  }
+  groups_.push_back(g);
 }
 
 void BlockKalman::reset() {
   t_ = 0;
+  downdate_waits_ = false;
+  backward_ = false;
   std::fill(P_.begin(), P_.end(), 0.0);
-  for (const BlockState& b : blocks_) add_process_noise(b, options_.initial_covariance);
+  std::fill(D_.begin(), D_.end(), 0.0);
+  for (const Group& g : groups_)
+    for (std::size_t k = 0; k < g.n; ++k)
+      for (std::size_t l = 0; l < g.blocks; ++l)
+        D_[g.offset + (g.interleaved ? width * k + l : k)] = options_.initial_covariance;
+  trace_ = active().sum(D_.size(), D_.data());
 }
 
-std::span<const double> BlockKalman::covariance(std::size_t i) const {
-  return std::span(P_).subspan(blocks_[i].P_offset, packed_size(blocks_[i].n));
-}
-
-double BlockKalman::covariance_trace() const {
-  double trace = 0;
-  for (const BlockState& b : blocks_)
-    for (std::size_t k = 0; k < b.n; ++k) trace += P_[b.P_offset + packed_diagonal(k)];
-  return trace;
+std::vector<double> BlockKalman::covariance(std::size_t i) const {
+  const auto group = std::find_if(groups_.begin(), groups_.end(),
+                                  [&](const Group& g) { return i < g.first_block + g.blocks; });
+  const Group& g = *group;
+  AlignedVector P(P_.begin() + g.P_offset, P_.begin() + g.P_offset + g.P_size);
+  downdate(g, P.data());
+  const std::size_t lane = i - g.first_block;
+  std::vector<double> packed;
+  for (std::size_t r = 0; r < g.n; ++r) {
+    for (std::size_t c = 0; c < r; ++c) {
+      const std::size_t R = r / width;
+      const std::size_t C = c / width;
+      packed.push_back(g.interleaved ? P[width * (r * (r - 1) / 2 + c) + lane]
+                                     : P[width * width * (C * g.rows - C * (C + 1) / 2 + R) +
+                                         width * (c % width) + r % width]);
+    }
+    packed.push_back(D_[g.offset + (g.interleaved ? width * r + lane : r)]);
+  }
+  return packed;
 }
 
 bool BlockKalman::wants_jacobian(std::span<const double> e) const {
-  return kernels::dot(e.size(), e.data(), e.data()) > options_.gate_threshold;
+  return active().dot(e.size(), e.data(), e.data()) > options_.gate_threshold;
 }
 
 void BlockKalman::skip() {
   const double q = options_.process_noise.at(t_++);
-  if (!options_.process_noise_when_gated) return;
-  for (const BlockState& b : blocks_) add_process_noise(b, q);
+  if (options_.process_noise_when_gated) add_process_noise(q);
 }
 
 // P_i ← P_i + qI.
-void BlockKalman::add_process_noise(const BlockState& b, double q) {
-  for (std::size_t k = 0; k < b.n; ++k) P_[b.P_offset + packed_diagonal(k)] += q;
+void BlockKalman::add_process_noise(double q) {
+  for (double& d : D_) d = d > 0 ? d + q : 0;
+  trace_ = active().sum(D_.size(), D_.data());
 }
 
 // Everything is computed and judged before anything is changed: an update happens whole or not at
-// all.
+// all. That the last downdate no longer waits is no change: P is the same.
 StepStatus BlockKalman::update(std::span<const double> e, std::span<const double> H,
                                std::span<double> theta) {
   const double q = options_.process_noise.at(t_);
   const double floor = options_.noise_floor.at(t_);
   ++t_;
-  gather_H(H);
-  for (BlockState& b : blocks_) innovation(b);
-  if (options_.shared_innovation) {
-    std::fill(S_.begin(), S_.end(), 0.0);
-    for (const BlockState& b : blocks_) kernels::axpy(S_.size(), 1.0, b.S.data(), S_.data());
-    if (const auto status = factor(S_, floor); is_rejected(status)) return status;
+  for (std::size_t k = 0; k < groups_.size(); ++k) {
+    const Group& g = groups_[backward_ ? groups_.size() - 1 - k : k];
+    gather(g, H);
+    pass(g, &H_[n_d_ * g.offset], P_.data() + g.P_offset, &V_[n_d_ * g.offset]);
+    innovation(g);
   }
-  for (BlockState& b : blocks_) {
-    if (!b.shares_S)
-      if (const auto status = factor(b.S, floor); is_rejected(status)) return status;
-    const std::vector<double>& L = b.shares_S ? S_ : b.S;
-    if (const auto status = gain(b, L, e, q, theta); is_rejected(status)) return status;
-  }
-  for (const BlockState& b : blocks_) commit(b, q, theta);
+  downdate_waits_ = false;
+  if (options_.shared_innovation) share_innovation();
+  for (const Group& g : groups_)
+    if (const auto status = gain(g, e, floor, q); is_rejected(status)) return status;
+  if (!active().add_within(theta.size(), theta.data(), largest_magnitude, theta_new_.data()))
+    return StepStatus::rejected_non_finite;
+
+  std::copy(theta_new_.begin(), theta_new_.end(), theta.begin());
+  std::swap(D_, D_new_);
+  std::swap(W_, V_);
+  downdate_waits_ = true;
+  backward_ = !backward_;
+  trace_ = active().sum(D_.size(), D_.data());
   return StepStatus::applied;
 }
 
-void BlockKalman::gather_H(std::span<const double> H) {
+// The group's part of H, in the order of its vectors.
+void BlockKalman::gather(const Group& g, std::span<const double> H) {
   const std::size_t n_theta = theta_new_.size();
-  double* out = H_.data();
-  for (const BlockState& b : blocks_)
-    for (std::size_t k = 0; k < n_d_; ++k)
-      for (const Segment& s : b.weights)
-        out = std::copy_n(H.data() + k * n_theta + s.offset, s.length, out);
+  for (std::size_t k = 0; k < n_d_; ++k) {
+    const double* row = H.data() + k * n_theta;
+    double* out = &H_[n_d_ * g.offset + k * width * g.rows];
+    const Block& first = blocks_[g.first_block].weights;
+    for (std::size_t s = 0; s < first.size(); ++s) {
+      const std::size_t length = first[s].length;
+      if (!g.interleaved) {
+        out = std::copy_n(row + first[s].offset, length, out);
+        continue;
+      }
+      std::array<const double*, width> rows;
+      rows.fill(nothing_.data());
+      for (std::size_t l = 0; l < g.blocks; ++l)
+        rows[l] = row + blocks_[g.first_block + l].weights[s].offset;
+      active().interleave(length, rows.data(), width, out);
+      out += width * length;
+    }
+    if (!g.interleaved) std::fill_n(out, width * g.rows - g.n, 0.0);
+  }
 }
 
-// W_i = P_iH_iᵀ (a row per output) and S_i = H_iP_iH_iᵀ.
-void BlockKalman::innovation(BlockState& b) {
-  for (std::size_t k = 0; k < n_d_; ++k)
-    kernels::symmetric_matvec(b.n, &P_[b.P_offset], &H_[b.h_offset + k * b.n],
-                              &W_[b.h_offset + k * b.n]);
-  for (std::size_t k = 0; k < n_d_; ++k)
-    for (std::size_t l = 0; l <= k; ++l)
-      b.S[k * n_d_ + l] = kernels::dot(b.n, &H_[b.h_offset + k * b.n], &W_[b.h_offset + l * b.n]);
+// P ← P − WWᵀ off the diagonal if that still waits, and V = PHᵀ.
+void BlockKalman::pass(const Group& g, const double* H, double* P, double* V) {
+  const double* D = &D_[g.offset];
+  const double* W = &W_[n_d_ * g.offset];
+  const std::size_t n_w = downdate_waits_ ? n_d_ : 0;
+  if (g.interleaved) {
+    active().interleaved_pass(g.n, P, D, n_w, W, n_d_, H, V);
+  } else if (g.n <= largest_undivided) {
+    std::fill_n(V, n_d_ * width * g.rows, 0.0);
+    active().tiled_pass(g.rows, 0, g.rows, backward_, P, D, n_w, W, n_d_, H, V);
+  } else {
+    shared_pass(g, H, P, V);
+  }
 }
 
-// S ← L with LLᵀ = S + rI, r = floor + noise_factor·Tr(S)/n_d. Without a floor the gain has no
-// scale: PHᵀ/(4HPHᵀ) sends weights to 1e90 as H goes to 0, and is 0/0 there. A block with as good
-// as no information is therefore left alone (L = 0), as any r > 0 would do.
-StepStatus BlockKalman::factor(std::vector<double>& S, double floor) const {
-  double trace = 0;
-  for (std::size_t k = 0; k < n_d_; ++k) {
-    const double s = S[k * n_d_ + k];
-    if (!std::isfinite(s)) return StepStatus::rejected_non_finite;
-    if (s < 0) return StepStatus::rejected_covariance;  // hᵀPh < 0: P is not a covariance
-    trace += s;
-  }
-  if (floor == 0 && trace <= least_information * static_cast<double>(n_d_)) {
-    std::fill(S.begin(), S.end(), 0.0);
-    return StepStatus::applied;
-  }
-  const double r = floor + options_.noise_factor * trace / static_cast<double>(n_d_);
-  for (std::size_t k = 0; k < n_d_; ++k) {
-    double* row = &S[k * n_d_];
-    row[k] += r;
+// The same in parts; part p has columns of its own, and meets only rows from the first of them on.
+void BlockKalman::shared_pass(const Group& g, const double* H, double* P, double* V) {
+  const double* D = &D_[g.offset];
+  const double* W = &W_[n_d_ * g.offset];
+  const std::size_t n_w = downdate_waits_ ? n_d_ : 0;
+  const std::size_t n = width * g.rows;
+  workers_.run(parts, [&](std::size_t k) {
+    const std::size_t part = backward_ ? parts - 1 - k : k;
+    const std::size_t first = first_column(part, g.rows);
+    double* V_part = &parts_of_V_[part * n_d_ * n];
+    for (std::size_t d = 0; d < n_d_; ++d)
+      std::fill(V_part + d * n + width * first, V_part + (d + 1) * n, 0.0);
+    active().tiled_pass(g.rows, first, first_column(part + 1, g.rows), backward_, P, D, n_w, W,
+                        n_d_, H, V_part);
+  });
+  std::fill_n(V, n_d_ * n, 0.0);
+  for (std::size_t part = 0; part < parts; ++part)
+    for (std::size_t d = 0; d < n_d_; ++d) {
+      const std::size_t first = d * n + width * first_column(part, g.rows);
+      active().axpy((d + 1) * n - first, 1, &parts_of_V_[part * n_d_ * n + first], V + first);
+    }
+}
+
+// The downdate that waits, on a copy of P.
+void BlockKalman::downdate(const Group& g, double* P) const {
+  const double* D = &D_[g.offset];
+  const double* W = &W_[n_d_ * g.offset];
+  const std::size_t n_w = downdate_waits_ ? n_d_ : 0;
+  if (g.interleaved)
+    active().interleaved_pass(g.n, P, D, n_w, W, 0, nullptr, nullptr);
+  else
+    active().tiled_pass(g.rows, 0, g.rows, false, P, D, n_w, W, 0, nullptr, nullptr);
+}
+
+// S_i = H_iP_iH_iᵀ for every block of the group.
+void BlockKalman::innovation(const Group& g) {
+  const std::size_t size = width * g.rows;
+  const double* H = &H_[n_d_ * g.offset];
+  const double* V = &V_[n_d_ * g.offset];
+  for (std::size_t k = 0; k < n_d_; ++k)
     for (std::size_t l = 0; l <= k; ++l) {
-      const double* row_l = &S[l * n_d_];
-      const double rest = row[l] - kernels::dot(l, row, row_l);
-      row[l] = l < k ? (row_l[l] > 0 ? rest / row_l[l] : 0) : std::sqrt(std::max(rest, 0.0));
-      if (!std::isfinite(row[l])) return StepStatus::rejected_non_finite;
+      double* S = &S_[g.S_offset + (k * n_d_ + l) * width];
+      active().lane_dots(g.rows, H + k * size, V + l * size, S);
+      if (!g.interleaved) std::fill_n(S, width, active().sum(width, S));
     }
+}
+
+// S = Σ_i S_i takes the place of S_i in every block that shares it.
+void BlockKalman::share_innovation() {
+  for (std::size_t k = 0; k < n_d_ * n_d_; ++k) {
+    double total = 0;
+    for (const Group& g : groups_)
+      for (std::size_t l = 0; l < g.blocks; ++l) total += S_[g.S_offset + k * width + l];
+    for (const Group& g : groups_)
+      for (std::size_t l = 0; l < width; ++l) {
+        const std::size_t block = g.first_block + (l < g.blocks ? l : 0);
+        if (blocks_[block].shares_S) S_[g.S_offset + k * width + l] = total;
+      }
   }
+}
+
+// With LLᵀ = S + rI and W = PHᵀL⁻ᵀ: G e = W(L⁻¹e) and GHP = WWᵀ, which is exactly symmetric, and Tr
+// P can only fall. Without a floor the gain has no scale: PHᵀ/(4HPHᵀ) sends weights to 1e90 as H
+// goes to 0, and is 0/0 there. A block with as good as no information is therefore left alone, as
+// any r > 0 would do.
+StepStatus BlockKalman::gain(const Group& g, std::span<const double> e, double floor, double q) {
+  const double least = floor > 0 ? -1 : least_information * static_cast<double>(n_d_);
+  double* S = &S_[g.S_offset];
+  if (const int faults =
+          active().factor(n_d_, e.data(), floor, options_.noise_factor, least, S, u_.data());
+      faults != 0)
+    return status_of(faults);
+  if (const int faults =
+          active().gain(g.rows, n_d_, S, u_.data(), q, &D_[g.offset], &V_[n_d_ * g.offset],
+                        &D_new_[g.offset], &H_[n_d_ * g.offset]);
+      faults != 0)
+    return status_of(faults);
+  scatter_change(g);
   return StepStatus::applied;
 }
 
-// W ← PHᵀL⁻ᵀ, so that G e = W(L⁻¹e) and GHP = WWᵀ: exactly symmetric, and Tr P can only fall.
-// A pivot of 0 means no information: no gain.
-StepStatus BlockKalman::gain(const BlockState& b, const std::vector<double>& L,
-                             std::span<const double> e, double q, std::span<const double> theta) {
-  double* candidate = &theta_new_[b.h_offset / n_d_];
-  double* out = candidate;
-  for (const Segment& s : b.weights) out = std::copy_n(theta.data() + s.offset, s.length, out);
-
-  for (std::size_t k = 0; k < n_d_; ++k) {
-    double* w = &W_[b.h_offset + k * b.n];
-    const double* L_row = &L[k * n_d_];
-    for (std::size_t l = 0; l < k; ++l) kernels::axpy(b.n, -L_row[l], &W_[b.h_offset + l * b.n], w);
-    const double pivot = L_row[k];
-    const double inverse = pivot > 0 ? 1 / pivot : 0;
-    u_[k] = (e[k] - kernels::dot(k, L_row, u_.data())) * inverse;
-    for (std::size_t n = 0; n < b.n; ++n) w[n] *= inverse;
-    kernels::axpy(b.n, u_[k], w, candidate);
-  }
-  if (!all_usable({candidate, b.n})) return StepStatus::rejected_non_finite;
-  for (std::size_t n = 0; n < b.n; ++n) {
-    double variance = P_[b.P_offset + packed_diagonal(n)];
-    for (std::size_t k = 0; k < n_d_; ++k) {
-      const double w = W_[b.h_offset + k * b.n + n];
-      variance -= w * w;
+// The group's part of the change, in the order of θ.
+void BlockKalman::scatter_change(const Group& g) {
+  const double* in = &H_[n_d_ * g.offset];
+  const Block& first = blocks_[g.first_block].weights;
+  for (std::size_t s = 0; s < first.size(); ++s) {
+    const std::size_t length = first[s].length;
+    if (!g.interleaved) {
+      std::copy_n(in, length, theta_new_.data() + first[s].offset);
+      in += length;
+      continue;
     }
-    if (!std::isfinite(variance)) return StepStatus::rejected_non_finite;
-    if (variance + q <= 0) return StepStatus::rejected_covariance;
+    std::array<double*, width> rows;
+    rows.fill(waste_.data());
+    for (std::size_t l = 0; l < g.blocks; ++l)
+      rows[l] = theta_new_.data() + blocks_[g.first_block + l].weights[s].offset;
+    active().deinterleave(length, in, rows.data());
+    in += width * length;
   }
-  return StepStatus::applied;
-}
-
-void BlockKalman::commit(const BlockState& b, double q, std::span<double> theta) {
-  const double* candidate = &theta_new_[b.h_offset / n_d_];
-  for (const Segment& s : b.weights) {
-    std::copy_n(candidate, s.length, theta.data() + s.offset);
-    candidate += s.length;
-  }
-  for (std::size_t k = 0; k < n_d_; ++k)
-    kernels::rank_one_downdate(b.n, &P_[b.P_offset], &W_[b.h_offset + k * b.n]);
-  add_process_noise(b, q);
 }
 
 std::unique_ptr<UpdateRule> make_rule(const Ekf& o, const ParameterLayout& layout) {
@@ -192,7 +319,8 @@ std::unique_ptr<UpdateRule> make_rule(const Ekf& o, const ParameterLayout& layou
       BlockKalmanOptions{.partition = Partition::full,
                          .initial_covariance = o.initial_covariance,
                          .process_noise = o.process_noise,
-                         .noise_floor = o.measurement_noise},
+                         .noise_floor = o.measurement_noise,
+                         .threads = o.threads},
       layout);
 }
 

@@ -4,6 +4,8 @@
 #include <limits>
 #include <vector>
 
+#include "core/aligned.h"
+#include "core/workers.h"
 #include "update/update_rule.h"
 
 namespace kalstream {
@@ -25,8 +27,13 @@ struct BlockKalmanOptions {
   double noise_factor = 0;
   double gate_threshold = -std::numeric_limits<double>::infinity();
   bool process_noise_when_gated = false;
+  std::size_t threads = 1;  // that share the pass over a block of more than 4,000 weights
 };
 
+/// Blocks are stored in groups (kernels.h): up to eight blocks of one size interleaved, or one
+/// block in tiles, whichever takes less memory. The downdate P_i ← P_i − W_iW_iᵀ off the diagonal
+/// waits for the next update, whose product P_iH_iᵀ reads all of P_i anyway: one pass does both.
+/// The diagonal never waits.
 class BlockKalman final : public UpdateRule {
  public:
   BlockKalman(const BlockKalmanOptions& options, const ParameterLayout& layout);
@@ -35,45 +42,70 @@ class BlockKalman final : public UpdateRule {
   StepStatus update(std::span<const double> e, std::span<const double> H,
                     std::span<double> theta) override;
   void skip() override;
-  double covariance_trace() const override;
+  double covariance_trace() const override { return trace_; }
   void reset() override;
   std::unique_ptr<UpdateRule> clone() const override {
     return std::make_unique<BlockKalman>(*this);
   }
 
-  /// Block i's covariance, a packed lower triangle (kernels.h), and the θ indices it speaks of.
-  std::span<const double> covariance(std::size_t i) const;
+  /// Block i's covariance, a packed lower triangle, row after row, and the θ indices it speaks of.
+  std::vector<double> covariance(std::size_t i) const;
   const Block& block(std::size_t i) const { return blocks_[i].weights; }
   std::size_t block_count() const { return blocks_.size(); }
 
  private:
   struct BlockState {
     Block weights;
-    std::size_t n;         // weights in the block
-    std::size_t h_offset;  // of its n_d × n part of H_, W_
-    std::size_t P_offset;  // of its packed triangle in P_
     bool shares_S;
-    std::vector<double> S;  // H_iP_iH_iᵀ, then its Cholesky factor (n_d × n_d)
   };
 
-  void gather_H(std::span<const double> H);
-  void innovation(BlockState& b);
-  StepStatus factor(std::vector<double>& S, double floor) const;
-  StepStatus gain(const BlockState& b, const std::vector<double>& L, std::span<const double> e,
-                  double q, std::span<const double> theta);
-  void commit(const BlockState& b, double q, std::span<double> theta);
-  void add_process_noise(const BlockState& b, double q);
+  // Blocks stored together. Vectors of a group have rows of eight numbers: the same entry of every
+  // block, or eight entries of the one block. Padding is 0, also in D.
+  struct Group {
+    std::size_t first_block;
+    std::size_t blocks;
+    std::size_t n;  // weights in each block
+    bool interleaved;
+    std::size_t rows;
+    std::size_t offset;  // of its part of D_ (and n_d times that of H_, V_, W_)
+    std::size_t S_offset;
+    std::size_t P_offset;
+    std::size_t P_size;
+  };
+
+  void add_group(std::size_t first_block, std::size_t blocks, bool interleaved);
+  void gather(const Group& g, std::span<const double> H);
+  void pass(const Group& g, const double* H, double* P, double* V);
+  void downdate(const Group& g, double* P) const;
+  void shared_pass(const Group& g, const double* H, double* P, double* V);
+  void innovation(const Group& g);
+  void share_innovation();
+  StepStatus gain(const Group& g, std::span<const double> e, double floor, double q);
+  void scatter_change(const Group& g);
+  void add_process_noise(double q);
 
   BlockKalmanOptions options_;
   std::size_t n_d_;
   std::uint64_t t_ = 0;
   std::vector<BlockState> blocks_;
-  std::vector<double> P_;          // all packed triangles, block after block
-  std::vector<double> H_;          // H in block order: for each block n_d rows
-  std::vector<double> W_;          // PHᵀ, then PHᵀL⁻ᵀ, laid out like H_
-  std::vector<double> S_;          // the shared innovation
-  std::vector<double> u_;          // L⁻¹e
-  std::vector<double> theta_new_;  // candidate, in block order
+  std::vector<Group> groups_;
+  AlignedVector P_;                // all groups, the diagonals left out
+  AlignedVector D_;                // the diagonals
+  AlignedVector D_new_;            // candidate
+  AlignedVector H_;                // for each group n_d vectors, then the change of θ in the first
+  AlignedVector V_;                // PHᵀ, then the candidate of W, laid out like H_
+  AlignedVector W_;                // PHᵀL⁻ᵀ of the last update …
+  bool downdate_waits_ = false;    // … not yet taken from P_
+  bool backward_ = false;          // the direction of the next pass: what was last is in the cache
+  double trace_ = 0;               // Σ D
+  std::vector<double> S_;          // for each group H_iP_iH_iᵀ, then its factor: n_d × n_d × 8
+  std::vector<double> u_;          // L⁻¹e (n_d × 8)
+  std::vector<double> theta_new_;  // candidate
+  std::vector<double> nothing_;    // rows of lanes without a block: read as 0, written in vain
+  std::vector<double> waste_;
+  // For a block so large that threads may share it, what each part of its columns adds to V.
+  AlignedVector parts_of_V_;
+  Workers workers_;
 };
 
 }  // namespace kalstream

@@ -1,12 +1,13 @@
 #include "update/first_order.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "core/finite.h"
 #include "kernels/kernels.h"
 
 namespace kalstream {
+
+using kernels::active;
 
 // g = −Hᵀe.
 StepStatus FirstOrder::update(std::span<const double> e, std::span<const double> H,
@@ -14,9 +15,8 @@ StepStatus FirstOrder::update(std::span<const double> e, std::span<const double>
   const double mu = learning_rate_.at(t_++);
   std::fill(g_.begin(), g_.end(), 0.0);
   for (std::size_t k = 0; k < e.size(); ++k)
-    kernels::axpy(g_.size(), -e[k], H.data() + k * g_.size(), g_.data());
-  if (!propose(mu, g_, theta, theta_new_) || !all_usable(theta_new_))
-    return StepStatus::rejected_non_finite;
+    active().axpy(g_.size(), -e[k], H.data() + k * g_.size(), g_.data());
+  if (!propose(mu, g_, theta, theta_new_)) return StepStatus::rejected_non_finite;
   accept();
   std::copy(theta_new_.begin(), theta_new_.end(), theta.begin());
   return StepStatus::applied;
@@ -38,8 +38,9 @@ class SgdRule final : public FirstOrder {
   // θ⁺ = θ − μ g.
   bool propose(double mu, std::span<const double> g, std::span<const double> theta,
                std::span<double> theta_new) override {
-    for (std::size_t n = 0; n < g.size(); ++n) theta_new[n] = theta[n] - mu * g[n];
-    return true;
+    std::fill(theta_new.begin(), theta_new.end(), 0.0);
+    active().axpy(g.size(), -mu, g.data(), theta_new.data());
+    return active().add_within(g.size(), theta.data(), largest_magnitude, theta_new.data());
   }
 };
 
@@ -55,13 +56,9 @@ class RmsPropRule final : public FirstOrder {
   // v⁺ = βv + (1−β)g²;  θ⁺ = θ − μ g / (√v⁺ + ε).
   bool propose(double mu, std::span<const double> g, std::span<const double> theta,
                std::span<double> theta_new) override {
-    bool finite = true;
-    for (std::size_t n = 0; n < g.size(); ++n) {
-      v_new_[n] = o_.decay * v_[n] + (1 - o_.decay) * g[n] * g[n];
-      theta_new[n] = theta[n] - mu * g[n] / (std::sqrt(v_new_[n]) + o_.epsilon);
-      finite &= std::isfinite(v_new_[n]);
-    }
-    return finite;
+    const kernels::RmsPropStep step{mu, o_.decay, o_.epsilon};
+    return active().rmsprop(g.size(), step, g.data(), theta.data(), v_.data(), largest_magnitude,
+                            theta_new.data(), v_new_.data());
   }
   void accept() override { std::swap(v_, v_new_); }
   void reset_state() override { std::fill(v_.begin(), v_.end(), 0.0); }
@@ -81,17 +78,14 @@ class AdamRule final : public FirstOrder {
   // θ⁺ = θ − μ (m⁺/(1−β₁ᵗ)) / (√(v⁺/(1−β₂ᵗ)) + ε),  t = 1, 2, ….
   bool propose(double mu, std::span<const double> g, std::span<const double> theta,
                std::span<double> theta_new) override {
-    const double m_scale = 1 / (1 - first_power_ * o_.first_decay);
-    const double v_scale = 1 / (1 - second_power_ * o_.second_decay);
-    bool finite = true;
-    for (std::size_t n = 0; n < g.size(); ++n) {
-      m_new_[n] = o_.first_decay * m_[n] + (1 - o_.first_decay) * g[n];
-      v_new_[n] = o_.second_decay * v_[n] + (1 - o_.second_decay) * g[n] * g[n];
-      theta_new[n] =
-          theta[n] - mu * (m_new_[n] * m_scale) / (std::sqrt(v_new_[n] * v_scale) + o_.epsilon);
-      finite &= std::isfinite(v_new_[n]);
-    }
-    return finite;
+    const kernels::AdamStep step{.learning_rate = mu,
+                                 .first_decay = o_.first_decay,
+                                 .second_decay = o_.second_decay,
+                                 .epsilon = o_.epsilon,
+                                 .first_scale = 1 / (1 - first_power_ * o_.first_decay),
+                                 .second_scale = 1 / (1 - second_power_ * o_.second_decay)};
+    return active().adam(g.size(), step, g.data(), theta.data(), m_.data(), v_.data(),
+                         largest_magnitude, theta_new.data(), m_new_.data(), v_new_.data());
   }
   void accept() override {
     std::swap(m_, m_new_);

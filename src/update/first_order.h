@@ -19,7 +19,7 @@ class FirstOrder : public UpdateRule {
 
  protected:
   /// The candidate θ⁺ (and the candidate of the rule's own state) from θ and the gradient g.
-  /// False if the state would become non-finite.
+  /// False if a weight would be beyond use or the state non-finite.
   virtual bool propose(double mu, std::span<const double> g, std::span<const double> theta,
                        std::span<double> theta_new) = 0;
   /// Takes over the proposed state.

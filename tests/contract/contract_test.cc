@@ -560,6 +560,24 @@ TEST_P(Contract, NothingIsAllocatedAfterConstruction) {
   EXPECT_EQ(allocations, again);
 }
 
+// Inside a step denormal numbers may count as 0; the caller's arithmetic stays as it was.
+TEST_P(Contract, LeavesTheCallersArithmeticAlone) {
+  const volatile double small = std::numeric_limits<double>::min();
+  const auto denormals_work = [&] { return small / 2 > 0; };
+  Vector ahead(2 * n_d);
+  ASSERT_TRUE(denormals_work());
+  for (std::size_t t = 0; t < 10; ++t) {
+    learner->predict(stream.x[t]);
+    EXPECT_TRUE(denormals_work()) << "predict";
+    t % 3 == 2 ? learner->advance(stream.x[t]) : learner->learn(stream.x[t], stream.d[t]);
+    EXPECT_TRUE(denormals_work()) << "learn or advance";
+    learner->learn(Vector(n_x, nan), stream.d[t]);
+    EXPECT_TRUE(denormals_work()) << "a sample that is refused";
+    learner->forecast(2, Vector(2 * n_x), ahead);
+    EXPECT_TRUE(denormals_work()) << "forecast";
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Learners, Contract, testing::ValuesIn(cases()),
                          [](const auto& one) { return one.param.name; });
 

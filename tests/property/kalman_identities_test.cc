@@ -89,8 +89,10 @@ class Kalman : public testing::TestWithParam<Setting> {
 
   static Vector covariances(const BlockKalman& rule) {
     Vector all;
-    for (std::size_t i = 0; i < rule.block_count(); ++i)
-      all.insert(all.end(), rule.covariance(i).begin(), rule.covariance(i).end());
+    for (std::size_t i = 0; i < rule.block_count(); ++i) {
+      const Vector one = rule.covariance(i);
+      all.insert(all.end(), one.begin(), one.end());
+    }
     return all;
   }
   static MatrixXd P(const BlockKalman& rule, std::size_t i) {
@@ -432,15 +434,15 @@ TEST(IndefiniteCovariance, IsNotLearntFrom) {
   Vector theta(n);
   VectorXd direction;
   double lowest = 0;
-  for (int t = 0; t < 1000 && !(lowest < 0); ++t) {
+  for (int t = 0; t < 3000 && !(lowest < -1e-13); ++t) {
     rule.update(normals(rng, 1), normals(rng, n, 1e8), theta);
     const Eigen::SelfAdjointEigenSolver<MatrixXd> solver(dense(rule.covariance(0), n));
     lowest = solver.eigenvalues()(0);
     direction = solver.eigenvectors().col(0);
   }
-  ASSERT_LT(lowest, 0);  // without process noise it comes to this
+  ASSERT_LT(lowest, -1e-13);  // without process noise it comes to this, beyond rounding of hᵀPh
   const Vector theta_before = theta;
-  const Vector P_before(rule.covariance(0).begin(), rule.covariance(0).end());
+  const Vector P_before = rule.covariance(0);
   const VectorXd h = 1e12 * direction;
   EXPECT_EQ(rule.update(Vector{1}, {h.data(), n}, theta), StepStatus::rejected_covariance);
   EXPECT_TRUE(same_bits(theta, theta_before));

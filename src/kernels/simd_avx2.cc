@@ -1,0 +1,2 @@
+#define KALSTREAM_SIMD_TABLE avx2
+#include "kernels/simd.inc"

@@ -1,0 +1,2 @@
+#define KALSTREAM_SIMD_TABLE avx512
+#include "kernels/simd.inc"

@@ -1,0 +1,2 @@
+#define KALSTREAM_SIMD_TABLE portable
+#include "kernels/simd.inc"
