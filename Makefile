@@ -1,6 +1,6 @@
 # Thin: the build itself is CMake's (CMakePresets.json). Each target installs what it misses.
 .DEFAULT_GOAL := build
-.PHONY: build demo reproduce test test-release test-asan-ubsan test-tsan bench format lint clean packages
+.PHONY: build demo reproduce test test-release test-asan-ubsan test-tsan bench bench-diff bench-scaling format lint clean packages
 
 BUILD_PACKAGES := g++ cmake ninja-build pkg-config libcli11-dev libfmt-dev nlohmann-json3-dev libmatio-dev
 TEST_PACKAGES := libgtest-dev libgmock-dev libeigen3-dev
@@ -44,6 +44,26 @@ bench: packages
 	@cmake --preset release -DKALSTREAM_BUILD_TESTS=OFF -DKALSTREAM_BUILD_BENCH=ON >/dev/null
 	@cmake --build --preset release -j $(JOBS) --target kalstream_bench
 	build/release/kalstream_bench
+
+# This tree against another commit, by interleaved rounds: make bench-diff BASE=main [FILTER=step/]
+bench-diff: packages
+	@test -n "$(BASE)" || { echo "name a commit: make bench-diff BASE=HEAD~1"; exit 2; }
+	@tools/install-packages.sh libbenchmark-dev python3
+	@rm -rf build/base && git worktree prune && git worktree add --force --detach build/base $(BASE) >/dev/null
+	@for tree in build/base .; do \
+	  cmake -S $$tree -B $$tree/build/diff -G Ninja -DCMAKE_BUILD_TYPE=Release -DKALSTREAM_BUILD_TESTS=OFF \
+	    -DKALSTREAM_BUILD_APP=OFF -DKALSTREAM_BUILD_BENCH=ON >/dev/null && \
+	  cmake --build $$tree/build/diff -j $(JOBS) --target kalstream_bench || exit 1; done
+	@tools/bench-diff.py build/base/build/diff/kalstream_bench build/diff/kalstream_bench \
+	  $(if $(FILTER),--filter '$(FILTER)') $(if $(ROUNDS),--rounds $(ROUNDS)); \
+	  code=$$?; git worktree remove --force build/base; exit $$code
+
+# Cost against the number of units: the figure and tables of docs/performance.md
+bench-scaling: packages
+	@tools/install-packages.sh libbenchmark-dev
+	@cmake --preset release -DKALSTREAM_BUILD_TESTS=OFF -DKALSTREAM_BUILD_BENCH=ON >/dev/null
+	@cmake --build --preset release -j $(JOBS) --target kalstream_scaling
+	build/release/kalstream_scaling build/scaling.svg
 
 SOURCES = $(shell git ls-files '*.h' '*.cc')
 
