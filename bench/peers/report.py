@@ -69,8 +69,8 @@ def against_jax_adam(results: list["Result"]) -> list[str]:
             if own and adam:
                 values = [s / own.seconds[k] for k, s in adam.seconds.items()]
                 lines.append(
-                    f"- Size {size}: a step of {adam.peer.label}'s Adam takes {spread(values)} times"
-                    f" kalstream's step of Algorithm 2 as published"
+                    f"- Size {size}: Adam's step in {adam.peer.label} takes {spread(values)} times"
+                    " kalstream's step of Algorithm 2 as published"
                     f" ({own.updates:.1f} of 5 experts learn per row)."
                 )
     return lines
@@ -122,7 +122,8 @@ def as_json(results: list["Result"], facts: dict[str, Any]) -> dict[str, Any]:
 
 
 STYLE = """
-.kalstream{font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif;font-size:12px}
+.kalstream{font-size:12px;
+font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif}
 .kalstream text{fill:#1f2328}
 .kalstream .title{font-size:17px;font-weight:600}
 .kalstream .heading{font-size:13px;font-weight:600}
