@@ -1,6 +1,7 @@
 # Thin: the build itself is CMake's (CMakePresets.json). Each target installs what it misses.
 .DEFAULT_GOAL := build
-.PHONY: build demo reproduce test test-release test-asan-ubsan test-tsan bench bench-diff bench-scaling format lint clean packages
+.PHONY: build demo reproduce test test-release test-asan-ubsan test-tsan bench bench-diff bench-scaling
+.PHONY: bench-peers format lint clean packages
 
 BUILD_PACKAGES := g++ cmake ninja-build pkg-config libcli11-dev libfmt-dev nlohmann-json3-dev libmatio-dev
 TEST_PACKAGES := libgtest-dev libgmock-dev libeigen3-dev
@@ -64,6 +65,26 @@ bench-scaling: packages
 	@cmake --preset release -DKALSTREAM_BUILD_TESTS=OFF -DKALSTREAM_BUILD_BENCH=ON >/dev/null
 	@cmake --build --preset release -j $(JOBS) --target kalstream_scaling
 	build/release/kalstream_scaling build/scaling.svg
+
+# The same work in JAX, PyTorch, NumPy, Eigen and OpenBLAS, side by side (bench/peers/README.md)
+PEERS_VENV := build/peers-venv
+PEERS_OPTIONS :=
+
+bench-peers: build $(PEERS_VENV)/ready
+	@tools/install-packages.sh libeigen3-dev libopenblas-dev
+	@cmake -S bench/peers -B build/peers -G Ninja -DCMAKE_BUILD_TYPE=Release >/dev/null
+	@cmake --build build/peers -j $(JOBS) --target kalstream_peer blas_eigen_peer
+	$(PEERS_VENV)/bin/python bench/peers/run.py $(PEERS_OPTIONS)
+
+# PyTorch without its accelerator libraries, which are gigabytes, unless only the full one can be had
+$(PEERS_VENV)/ready: bench/peers/requirements.txt bench/peers/requirements-torch.txt
+	@python3 -c 'import ensurepip' 2>/dev/null || tools/install-packages.sh python3-venv
+	python3 -m venv $(PEERS_VENV)
+	$(PEERS_VENV)/bin/pip install --quiet -r bench/peers/requirements.txt
+	VIRTUAL_ENV=$(PEERS_VENV) $(PEERS_VENV)/bin/uv pip install --quiet --torch-backend=cpu \
+	  -r bench/peers/requirements-torch.txt 2>/dev/null || \
+	  $(PEERS_VENV)/bin/pip install --quiet -r bench/peers/requirements-torch.txt
+	@touch $@
 
 SOURCES = $(shell git ls-files '*.h' '*.cc')
 
