@@ -68,7 +68,8 @@ std::vector<RunResult> run_jobs_with_progress(const std::string& label,
                                               bool show) {
   std::optional<view::Progress> progress;
   options.on_start = [&](double work, std::size_t kept) {
-    if (kept > 0) fmt::print(stderr, "{} of {} runs were finished before\n", kept, jobs.size());
+    if (kept > 0 && show)
+      fmt::print(stderr, "{} of {} runs were finished before\n", kept, jobs.size());
     progress.emplace(label, static_cast<std::size_t>(work), show && view::is_terminal(stderr));
   };
   options.on_progress = [&](const Job& job, double work) {

@@ -52,7 +52,7 @@ TEST(CommandLine, HelpTeachesByExample) {
   EXPECT_EQ(ran.exit_code, fine);
   EXPECT_THAT(ran.out, AllOf(HasSubstr("Examples:"), HasSubstr("kalstream run --data my.csv"),
                              HasSubstr("Exit codes")));
-  for (const char* command : {"run", "demo", "generate", "inspect", "search", "reproduce"})
+  for (const char* command : {"run", "demo", "generate", "inspect", "search", "reproduce", "bench"})
     EXPECT_EQ(w.kalstream(std::string(command) + " --help").exit_code, fine) << command;
 }
 
@@ -526,6 +526,47 @@ TEST(Demo, EndsWithATableAndAPicture) {
   ASSERT_EQ(ran.exit_code, fine) << ran.err;
   EXPECT_THAT(ran.out, AllOf(HasSubstr("alg2"), HasSubstr(w.path("curves.svg").string())));
   EXPECT_THAT(read_text(w.path("curves.svg")), HasSubstr("<svg"));
+}
+
+// ---- Bench
+
+TEST(Bench, MeasuresEveryLearner) {
+  const Workplace w;
+  const Ran table = w.kalstream("bench --hidden 3 --inputs 2 --seconds 0.3");
+  ASSERT_EQ(table.exit_code, fine) << table.err;
+  EXPECT_THAT(table.out, AllOf(HasSubstr("3 units, 2 inputs, 1 output"), HasSubstr("alg2"),
+                               HasSubstr("kernels")));
+
+  const Ran json =
+      w.kalstream("bench --hidden 3 --outputs 2 --learner ekf,adam --seconds 0.2 --json -");
+  ASSERT_EQ(json.exit_code, fine) << json.err;
+  const Json j = Json::parse(json.out);
+  ASSERT_EQ(j["learners"].size(), 2U);
+  for (const Json& l : j["learners"]) {
+    EXPECT_GT(l["us_per_sample"], 0);
+    EXPECT_LE(l["us_p05"], l["us_p95"]);
+    EXPECT_EQ(l["update_fraction"], 1);
+  }
+  EXPECT_EQ(j["outputs"], 2);
+}
+
+TEST(Bench, SaysWhatDoesNotFit) {
+  const Workplace w;
+  const Ran ran = w.kalstream("bench --hidden 2000 --learner ekf,sgd --seconds 0.1 --window 2");
+  ASSERT_EQ(ran.exit_code, fine) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("does not fit"));
+}
+
+TEST(Kernels, AreChosenByTheEnvironment) {
+  const Workplace w;
+  ASSERT_EQ(setenv("KALSTREAM_TARGET", "portable", 1), 0);
+  const Ran portable = w.kalstream("bench --hidden 2 --learner sgd --seconds 0.1 --json -");
+  ASSERT_EQ(setenv("KALSTREAM_TARGET", "avx1024", 1), 0);
+  const Ran unknown = w.kalstream("bench --hidden 2 --seconds 0.1");
+  ASSERT_EQ(unsetenv("KALSTREAM_TARGET"), 0);
+  EXPECT_EQ(Json::parse(portable.out)["target"], "portable");
+  EXPECT_EQ(unknown.exit_code, usage);
+  EXPECT_THAT(unknown.err, AllOf(HasSubstr("avx1024"), HasSubstr("portable, reference")));
 }
 
 }  // namespace
