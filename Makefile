@@ -36,7 +36,7 @@ test-release test-asan-ubsan: test-%: test-packages
 
 test-tsan: test-packages
 	cmake --preset tsan >/dev/null
-	cmake --build --preset tsan -j $(JOBS) --target kalstream_thread_tests kalstream_end_to_end_tests
+	cmake --build --preset tsan -j $(JOBS) --target kalstream_thread_tests
 	ctest --preset tsan -j $(JOBS) -R 'Parallel|Progress|Threads'
 
 # Speed of the kernels and of whole steps (Google Benchmark)

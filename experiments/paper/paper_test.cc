@@ -1,28 +1,18 @@
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "paper/report.h"
+#include "temporary_folder.h"
 
 namespace kalstream::paper {
 namespace {
 
 namespace fs = std::filesystem;
 
-struct Folder {
-  Folder() {
-    std::string pattern = (fs::temp_directory_path() / "kalstream-paper-XXXXXX").string();
-    path = mkdtemp(pattern.data());
-  }
-  ~Folder() { fs::remove_all(path); }
-  void write(const std::string& name, const std::string& text) const {
-    std::ofstream(path / name) << text;
-  }
-  fs::path path;
-};
+using Folder = test::TemporaryFolder;
 
 TEST(Published, EveryEntryIsThere) {
   for (const Experiment e : regression_streams())

@@ -11,6 +11,7 @@
 #include "eval/statistics.h"
 #include "io/machine.h"
 #include "kalstream/version.h"
+#include "kernels/dispatch.h"
 #include "view/chart.h"
 #include "view/table.h"
 
@@ -42,12 +43,6 @@ std::string steps(double s) { return std::isfinite(s) ? fmt::format("{:.0f}", s)
 std::string seed_list(const std::vector<std::uint64_t>& seeds) {
   return seeds.size() == 1 ? fmt::format("seed {}", seeds.front())
                            : fmt::format("seeds {} to {}", seeds.front(), seeds.back());
-}
-
-std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
-
-double share(std::size_t part, std::size_t whole) {
-  return whole == 0 ? NAN : static_cast<double>(part) / static_cast<double>(whole);
 }
 
 bool as_published(const Table1Row& row) { return !row.variant->learner.empty(); }
@@ -243,16 +238,24 @@ void add_stream_table(const Table1Stream& s, view::Document& doc) {
       comparable ? "" : "The published numbers are those of the real stream, not of this one.");
 }
 
-void add_overview(const Table1& t, view::Document& doc) {
-  std::vector<view::Column> columns{{"learner", Align::left}};
+std::vector<const Table1Stream*> streams_with_rows(const Table1& t) {
   std::vector<const Table1Stream*> streams;
   for (const Table1Stream& s : t.streams)
-    if (!s.rows.empty()) {
-      columns.push_back({s.stream.label});
-      streams.push_back(&s);
-    }
+    if (!s.rows.empty()) streams.push_back(&s);
+  return streams;
+}
+
+/// A row per learner, a column per stream.
+view::Table learners_by(const std::vector<const Table1Stream*>& streams) {
+  std::vector<view::Column> columns{{"learner", Align::left}};
+  for (const Table1Stream* s : streams) columns.push_back({s->stream.label});
+  return view::Table(columns);
+}
+
+void add_overview(const Table1& t, view::Document& doc) {
+  const auto streams = streams_with_rows(t);
   if (streams.empty()) return;
-  view::Table table(columns);
+  view::Table table = learners_by(streams);
   bool published_rows = true;
   for (std::size_t k = 0; k < streams.front()->rows.size(); ++k) {
     const Variant& v = *streams.front()->rows[k].variant;
@@ -271,15 +274,9 @@ void add_overview(const Table1& t, view::Document& doc) {
 }
 
 void add_time_table(const Table1& t, view::Document& doc) {
-  std::vector<view::Column> columns{{"learner", Align::left}};
-  std::vector<const Table1Stream*> streams;
-  for (const Table1Stream& s : t.streams)
-    if (!s.rows.empty()) {
-      columns.push_back({s.stream.label});
-      streams.push_back(&s);
-    }
+  const auto streams = streams_with_rows(t);
   if (streams.empty()) return;
-  view::Table table(columns);
+  view::Table table = learners_by(streams);
   const auto beside = [](double measured, double published, int digits) {
     return fmt::format("{:.{}g} ({:.{}g})", measured, digits, published, digits);
   };
@@ -413,34 +410,33 @@ void add_table2(const Table2& t, view::Document& doc) {
       seed_list(t.seeds)));
   for (const Table2Part& part : t.parts) {
     doc.subheading(fmt::format("n = {}", part.n));
-    std::vector<view::Column> columns{{"learner", Align::left}};
+    std::vector<view::Column> columns{
+        {"learner", Align::left}, {"sustained"}, {"median steps"}, {"median s"}};
     for (const Stream& s : part.streams) columns.push_back({s.label});
-    for (const char* name : {"sustained", "median steps", "median s"}) columns.push_back({name});
     view::Table table(columns);
+    table.set_groups({{"", 4}, {"steps, one number per run", part.streams.size()}});
     for (const Table2Row& row : part.rows) {
       if (row.published != nullptr) {
-        std::vector<Cell> cells{fmt::format("{}, published", row.variant->label)};
-        std::vector<double> all(row.published->steps.begin(), row.published->steps.end());
-        for (std::size_t s = 0; s < part.streams.size(); ++s) cells.emplace_back(steps(all[s]));
+        const auto& all = row.published->steps;
         const auto fine =
             std::count_if(all.begin(), all.end(), [](double v) { return std::isfinite(v); });
-        cells.emplace_back(fmt::format("{} of {}", fine, all.size()));
-        cells.emplace_back(steps(median(all)));
-        cells.emplace_back(seconds(median(row.published->seconds)));
+        std::vector<Cell> cells{fmt::format("{}, published", row.variant->label),
+                                fmt::format("{} of {}", fine, all.size()), steps(median(all)),
+                                seconds(median(row.published->seconds))};
+        for (std::size_t s = 0; s < part.streams.size(); ++s) cells.emplace_back(steps(all[s]));
         table.add_row(std::move(cells));
       }
-      std::vector<Cell> cells{std::string(row.variant->label)};
+      std::vector<Cell> cells{std::string(row.variant->label),
+                              fmt::format("{} of {}", row.sustained(), row.attempts()),
+                              steps(row.median_steps()), seconds(row.median_seconds())};
       for (const auto& runs : row.runs) {
         std::vector<std::string> texts;
         for (const RunResult& run : runs)
           texts.push_back(run.sustained_at ? fmt::format("{}", *run.sustained_at) : "failed");
         cells.emplace_back(fmt::format("{}", fmt::join(texts, ", ")));
       }
-      cells.emplace_back(fmt::format("{} of {} ({})", row.sustained(), row.attempts(),
-                                     percent(share(row.sustained(), row.attempts()))));
-      cells.emplace_back(steps(row.median_steps()));
-      cells.emplace_back(seconds(row.median_seconds()));
       table.add_row(std::move(cells));
+      if (row.published != nullptr) table.add_rule();
     }
     std::vector<std::string> origins;
     for (const Stream& s : part.streams) origins.push_back(s.origin);
@@ -450,11 +446,20 @@ void add_table2(const Table2& t, view::Document& doc) {
 
 // ---- Searches
 
+/// The paper's letter for a setting.
+std::string symbol(const std::string& key) {
+  if (key == "learning_rate") return "μ";
+  if (key == "initial_covariance") return "p₁";
+  if (key == "measurement_noise") return "r";
+  if (key == "process_noise") return "q";
+  return key;
+}
+
 std::string point_text(const GridSearch& search, const std::vector<std::string>& values) {
   std::vector<std::string> parts;
   for (std::size_t a = 0; a < values.size(); ++a)
     parts.push_back(
-        fmt::format("{} {}", search.axes[a].key, values[a].substr(0, values[a].find('@'))));
+        fmt::format("{} {}", symbol(search.axes[a].key), values[a].substr(0, values[a].find('@'))));
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
@@ -553,8 +558,8 @@ view::Document report(const Reproduction& r) {
   doc.paragraph(fmt::format(
       "Vural, Ergüt and Kozat, “An Efficient and Effective Second-Order Training Algorithm for "
       "LSTM-based Adaptive Learning” (2020), beside what kalstream {} measures with the published "
-      "settings. Machine: {}. Date: {}. Made by `{}`.",
-      version(), machine_name(), today(), r.command));
+      "settings. Machine: {}, {} kernels. Date: {}. Made by `{}`.",
+      version(), machine_name(), kernels::target_name(), today(), r.command));
   if (r.quick)
     doc.note(
         "This is the quick form: a few seeds show that everything works, but intervals and rates "
@@ -693,11 +698,9 @@ Json search_json(const SearchResult& s) {
 }  // namespace
 
 std::string results_json(const Reproduction& r) {
-  Json root{{"version", version()},
-            {"date", today()},
-            {"machine", machine_name()},
-            {"command", r.command},
-            {"quick", r.quick}};
+  Json root{{"version", version()},      {"date", today()},
+            {"machine", machine_name()}, {"kernels", kernels::target_name()},
+            {"command", r.command},      {"quick", r.quick}};
   if (r.table1) {
     root["table1"] = {{"seeds", r.table1->seeds}, {"streams", Json::array()}};
     for (const Table1Stream& s : r.table1->streams) {

@@ -97,7 +97,12 @@ void parse(std::string_view text, Enum& out) {
   out = static_cast<Enum>(match - names.begin());
 }
 
-std::string show(double v) { return fmt::format("{}", v); }
+// Every digit that counts; 1e-7, not 1e-07.
+std::string show(double v) {
+  std::string text = fmt::format("{}", v);
+  if (const auto e = text.find("e-0"); e != std::string::npos) text.erase(e + 2, 1);
+  return text;
+}
 std::string show(std::size_t v) { return fmt::format("{}", v); }
 std::string show(bool v) { return v ? "true" : "false"; }
 std::string show(const std::optional<double>& v) { return v ? show(*v) : "none"; }
@@ -107,9 +112,9 @@ std::string show(const std::vector<double>& v) {
 std::string show(const Schedule& s) {
   switch (s.kind) {
     case Schedule::Kind::linear:
-      return fmt::format("{}..{}@{}", s.from, s.to, s.steps);
+      return fmt::format("{}..{}@{}", show(s.from), show(s.to), show(s.steps));
     case Schedule::Kind::exponential:
-      return fmt::format("{}~{}@{}", s.from, s.to, s.steps);
+      return fmt::format("{}~{}@{}", show(s.from), show(s.to), show(s.steps));
     default:
       return show(s.from);
   }

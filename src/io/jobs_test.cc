@@ -1,25 +1,19 @@
 #include "io/jobs.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <cmath>
 #include <fstream>
+
+#include "temporary_folder.h"
 
 namespace kalstream {
 namespace {
 
 namespace fs = std::filesystem;
 
-struct Folder {
-  Folder() {
-    std::string pattern = (fs::temp_directory_path() / "kalstream-jobs-XXXXXX").string();
-    path = mkdtemp(pattern.data());
-  }
-  ~Folder() { fs::remove_all(path); }
-  fs::path path;
-};
+using Folder = test::TemporaryFolder;
 
 Dataset waves(std::size_t rows, double frequency = 0.3) {
   Dataset data;

@@ -9,6 +9,8 @@
 #include <sstream>
 #include <string>
 
+#include "temporary_folder.h"
+
 namespace kalstream::test {
 
 struct Ran {
@@ -24,27 +26,19 @@ inline std::string read_text(const std::filesystem::path& file) {
   return text.str();
 }
 
-/// A folder of its own for each test, gone afterwards.
+/// A folder of its own for each test.
 class Workplace {
  public:
-  Workplace() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "kalstream-XXXXXX").string();
-    folder_ = mkdtemp(pattern.data());
-  }
-  ~Workplace() { std::filesystem::remove_all(folder_); }
-  Workplace(const Workplace&) = delete;
-  Workplace& operator=(const Workplace&) = delete;
-
-  std::filesystem::path path(const std::string& name) const { return folder_ / name; }
+  std::filesystem::path path(const std::string& name) const { return folder_.path / name; }
 
   std::string file(const std::string& name, const std::string& text) const {
-    std::ofstream(path(name), std::ios::binary) << text;
+    folder_.write(name, text);
     return name;
   }
 
   /// `kalstream ARGUMENTS`, through the shell, inside the folder.
   Ran kalstream(const std::string& arguments) const {
-    const std::string command = "cd '" + folder_.string() + "' && '" KALSTREAM_PROGRAM "' " +
+    const std::string command = "cd '" + folder_.path.string() + "' && '" KALSTREAM_PROGRAM "' " +
                                 arguments + " >.out 2>.err </dev/null";
     const int status = std::system(command.c_str());
     return {WIFEXITED(status) ? WEXITSTATUS(status) : 128, read_text(path(".out")),
@@ -54,13 +48,13 @@ class Workplace {
   /// Files a test or the program left, the captured output not counted.
   std::size_t files() const {
     std::size_t n = 0;
-    for (const auto& entry : std::filesystem::directory_iterator(folder_))
+    for (const auto& entry : std::filesystem::directory_iterator(folder_.path))
       n += entry.path().filename().string().starts_with(".") ? 0 : 1;
     return n;
   }
 
  private:
-  std::filesystem::path folder_;
+  TemporaryFolder folder_;
 };
 
 }  // namespace kalstream::test
