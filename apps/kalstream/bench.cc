@@ -133,7 +133,8 @@ class Rounds {
       ++done;
       seconds = std::chrono::duration<double>(Clock::now() - start).count();
     } while (seconds < slice || (done < samples && seconds < 40 * slice));
-    e.update_share = static_cast<double>(applied) / static_cast<double>(possible);
+    e.update_share =
+        static_cast<double>(applied) / static_cast<double>(std::max<std::size_t>(possible, 1));
     return seconds * 1e6 / static_cast<double>(done);
   }
 

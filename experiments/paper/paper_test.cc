@@ -10,8 +10,6 @@
 namespace kalstream::paper {
 namespace {
 
-namespace fs = std::filesystem;
-
 using Folder = test::TemporaryFolder;
 
 TEST(Published, EveryEntryIsThere) {

@@ -34,7 +34,7 @@ std::optional<double> number(const std::string& text) {
 
 constexpr std::size_t most_values = 10'000;
 
-// FIRST, FIRST + STEP, … up to LAST, which half a step of rounding must not lose.
+// FIRST, FIRST + STEP, … up to LAST, which rounding must not lose.
 std::vector<std::string> range(const std::string& text, const std::vector<std::string>& parts) {
   const auto first = number(parts[0]);
   const auto step = number(parts[1]);
@@ -45,7 +45,7 @@ std::vector<std::string> range(const std::string& text, const std::vector<std::s
         "--grid {}: a range is FIRST:STEP:LAST with a positive STEP, e.g. 0.001:0.001:0.015",
         text));
   std::vector<std::string> values;
-  const auto count = static_cast<std::size_t>((*last - *first) / *step + 0.5);
+  const auto count = static_cast<std::size_t>(std::floor((*last - *first) / *step + 1e-6));
   for (std::size_t k = 0; k <= count; ++k)
     values.push_back(fmt::format("{:.12g}", *first + *step * static_cast<double>(k)));
   return values;

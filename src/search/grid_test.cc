@@ -24,6 +24,7 @@ TEST(Grid, ParsesListsAndRanges) {
   EXPECT_EQ(parse_axis("q=1e-3..1e-8@2541,1e-4").values, (Strings{"1e-3..1e-8@2541", "1e-4"}));
   EXPECT_EQ(parse_axis("rate=0.1:0.05:0.25").values, (Strings{"0.1", "0.15", "0.2", "0.25"}));
   EXPECT_EQ(parse_axis("rate=0.001:0.001:0.015").values.size(), 15U);
+  EXPECT_EQ(parse_axis("rate=0:1:1.6").values, (Strings{"0", "1"}));
   EXPECT_EQ(parse_axis("rate=0.001:0.001:0.015").values.back(), "0.015");
   for (const char* bad : {"rate", "=1", "rate=", "rate=1,,2", "rate=1,1", "rate=1:0:2",
                           "rate=2:1:1", "rate=a:1:2", "rate=0:1e-9:1"})
