@@ -125,7 +125,8 @@ class Rounds {
     const auto start = Clock::now();
     double seconds = 0;
     do {
-      const std::size_t t = next_++ % data_.rows();
+      const std::size_t t = next_;
+      next_ = t + 1 < data_.rows() ? t + 1 : 0;
       e.learner->predict(data_.x(t));
       const StepReport report = e.learner->learn(data_.x(t), data_.d(t));
       applied += report.applied;
