@@ -8,7 +8,7 @@
 #include "kalstream/learner.h"
 #include "kalstream/presets.h"
 #include "kalstream/version.h"
-#include "model/lstm.h"
+#include "model/network.h"
 #include "protocol.h"
 #include "update/update_rule.h"
 #if __has_include("kernels/dispatch.h")

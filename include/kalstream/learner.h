@@ -37,10 +37,15 @@ class Learner {
 
   /// Predictions for the next `horizon` samples, whose inputs are the rows of `future_inputs`
   /// (horizon × inputs), into `d_hat` (horizon × outputs); weights and state stay as they are.
-  /// False, and `d_hat` untouched, when the sizes do not match or an input cannot be used. May
-  /// allocate when the horizon is longer than any before.
-  virtual bool forecast(std::size_t horizon, std::span<const double> future_inputs,
-                        std::span<double> d_hat) = 0;
+  /// False, and `d_hat` untouched, when the sizes do not match or an input cannot be used.
+  bool forecast(std::size_t horizon, std::span<const double> future_inputs,
+                std::span<double> d_hat);
+
+  /// The same step by step: start_forecast() goes back to the last sample learnt or advanced to;
+  /// forecast_next(x) gives d̂ for the one after the last it was asked for, whose inputs are x. The
+  /// view lives until the next call; all NaN when x cannot be used. No other call may come between.
+  virtual void start_forecast() = 0;
+  virtual std::span<const double> forecast_next(std::span<const double> x) = 0;
 
   /// An independent copy, with all it has learnt.
   virtual std::unique_ptr<Learner> clone() const = 0;

@@ -46,6 +46,10 @@ enum class OutputActivation { tanh, identity };
 /// learning.
 enum class Derivative { tbptt, rtrl };
 
+/// What a hidden unit is: the paper's LSTM; y_t = tanh(W [x_t ; y_{t−1}]), a quarter of the
+/// weights; or y_t = tanh(W x_t), without memory.
+enum class Cell { lstm, simple, feedforward };
+
 /// Constants for the gates' bias weights; a gate left unset keeps its random start.
 struct GateBias {
   std::optional<double> input;
@@ -53,16 +57,18 @@ struct GateBias {
   std::optional<double> output;
 };
 
-/// One LSTM layer and an output layer (eqs 1–7).
+/// One hidden layer, of LSTM units in the paper (eqs 1–6), and an output layer (eq. 7).
 struct NetworkOptions {
   std::size_t inputs = 1;   ///< numbers per sample, the constant not counted
+  Cell cell = Cell::lstm;
   std::size_t hidden = 16;  ///< n_s ≥ 1
   std::size_t outputs = 1;  ///< n_d ≥ 1
   bool input_bias = true;   ///< append a constant 1 to every input: n_x = inputs + 1
   bool output_bias = true;  ///< one more column of W^d, fed with 1
+  bool direct = false;      ///< and one for each input, fed with x/√inputs: a linear model inside
   OutputActivation output_activation = OutputActivation::tanh;
   double weight_deviation = 0.1;  ///< θ₁ ~ N(0, weight_deviation²)
-  /// Without input_bias there are no such weights, and this has no effect.
+  /// Without LSTM gates or input_bias there are no such weights, and this has no effect.
   GateBias gate_bias = {.input = 1, .forget = 1, .output = {}};
   Derivative derivative = Derivative::tbptt;
   std::size_t window = 10;  ///< τ ≥ 1, for tbptt

@@ -86,6 +86,8 @@ constexpr std::array<std::string_view, 2> names_of<Feedback>{"own", "mixture"};
 template <>
 constexpr std::array<std::string_view, 2> names_of<OutputActivation>{"tanh", "identity"};
 template <>
+constexpr std::array<std::string_view, 3> names_of<Cell>{"lstm", "simple", "feedforward"};
+template <>
 constexpr std::array<std::string_view, 2> names_of<Derivative>{"tbptt", "rtrl"};
 
 template <class Enum>
@@ -127,7 +129,8 @@ requires std::is_enum_v<Enum> std::string show(Enum v) {
 // ---- Fields: every option by name. f(key, field, meaning).
 
 void fields(NetworkOptions& o, const auto& f) {
-  f("hidden", o.hidden, "LSTM units");
+  f("cell", o.cell, "hidden units: lstm, simple (recurrent) or feedforward");
+  f("hidden", o.hidden, "hidden units");
   f("window", o.window, "samples back-propagated through (tbptt)");
   f("derivative", o.derivative, "tbptt, or rtrl (exact over the whole past, slow)");
   f("output", o.output_activation, "tanh, or identity for targets outside [-1,1]");
@@ -136,6 +139,7 @@ void fields(NetworkOptions& o, const auto& f) {
   f("forget_gate_bias", o.gate_bias.forget, "of the forget gates");
   f("output_gate_bias", o.gate_bias.output, "of the output gates");
   f("output_bias", o.output_bias, "a constant input to the output layer");
+  f("direct", o.direct, "inputs reach the output layer directly, too");
 }
 void fields(Sgd& o, const auto& f) { f("learning_rate", o.learning_rate, "step size"); }
 void fields(RmsProp& o, const auto& f) {

@@ -16,17 +16,18 @@ std::vector<Block> ParameterLayout::blocks(Partition partition) const {
   std::vector<Block> blocks;
   switch (partition) {
     case Partition::node:
-      for (std::size_t node = 0; node < 4 * n_s; ++node) blocks.push_back({{node * row, row}});
+      for (std::size_t node = 0; node < gate_rows(); ++node) blocks.push_back({{node * row, row}});
       break;
     case Partition::unit:
       for (std::size_t unit = 0; unit < n_s; ++unit)
-        blocks.push_back({{gate_row(z, unit), row},
-                          {gate_row(i, unit), row},
-                          {gate_row(f, unit), row},
-                          {gate_row(o, unit), row}});
+        for (std::size_t gate = 0; gate < gates(); ++gate) {
+          if (gate == 0) blocks.emplace_back();
+          blocks.back().push_back({(gate * n_s + unit) * row, row});
+        }
       break;
     default:  // gate
-      for (Gate gate : {z, i, f, o}) blocks.push_back({{gate_row(gate, 0), n_s * row}});
+      for (std::size_t gate = 0; gate < gates(); ++gate)
+        blocks.push_back({{gate * n_s * row, n_s * row}});
   }
   // Output rows never meet in one d̂_k; a block for each loses nothing but the gate form's symmetry.
   for (std::size_t k = 0; k < n_d; ++k) blocks.push_back({{output_row(k), output_row_size()}});

@@ -20,20 +20,26 @@ using Block = std::vector<Segment>;
 std::size_t block_size(const Block& block);
 
 /// θ = the gate matrix W, (4 n_s) × (n_x + n_s), row after row in the order z, i, f, o, then
-/// W^d, n_d × (n_s [+ 1]). Row i of either *is* node i, so each θ_i is contiguous.
+/// W^d, n_d × (n_s [+ 1] [+ n_inputs]). Row i of either *is* node i, so each θ_i is contiguous.
+/// Simple cells have one gate, feed-forward ones no columns for y either.
 struct ParameterLayout {
   enum Gate : std::size_t { z = 0, i = 1, f = 2, o = 3 };
 
   explicit ParameterLayout(const NetworkOptions& network)
-      : n_inputs(network.inputs),
+      : cell(network.cell),
+        n_inputs(network.inputs),
         n_x(network.inputs + (network.input_bias ? 1 : 0)),
         n_s(network.hidden),
         n_d(network.outputs),
-        output_bias(network.output_bias) {}
+        output_bias(network.output_bias),
+        direct(network.direct) {}
 
-  std::size_t gate_row_size() const { return n_x + n_s; }
-  std::size_t output_row_size() const { return n_s + (output_bias ? 1 : 0); }
-  std::size_t gate_weights() const { return 4 * n_s * gate_row_size(); }
+  std::size_t gates() const { return cell == Cell::lstm ? 4 : 1; }
+  std::size_t gate_rows() const { return gates() * n_s; }
+  std::size_t gate_row_size() const { return n_x + (cell == Cell::feedforward ? 0 : n_s); }
+  std::size_t direct_offset() const { return n_s + (output_bias ? 1 : 0); }  ///< in an output row
+  std::size_t output_row_size() const { return direct_offset() + (direct ? n_inputs : 0); }
+  std::size_t gate_weights() const { return gate_rows() * gate_row_size(); }
   std::size_t size() const { return gate_weights() + n_d * output_row_size(); }
 
   std::size_t gate_row(Gate gate, std::size_t unit) const {
@@ -44,11 +50,13 @@ struct ParameterLayout {
   /// The blocks of a partition; together they hold every weight once.
   std::vector<Block> blocks(Partition partition) const;
 
+  Cell cell;
   std::size_t n_inputs;  // of a sample
   std::size_t n_x;       // the same with the constant, if there is one
   std::size_t n_s;
   std::size_t n_d;
   bool output_bias;
+  bool direct;
 };
 
 }  // namespace kalstream

@@ -50,8 +50,10 @@ double Schedule::at(std::uint64_t t) const {
 
 void NetworkOptions::validate() const {
   require(inputs + (input_bias ? 1 : 0) >= 1, "inputs", "at least 1");
-  require(hidden >= 1, "hidden", "at least 1");
+  require(hidden >= 1 || (cell == Cell::feedforward && direct), "hidden", "at least 1");
   require(outputs >= 1, "outputs", "at least 1");
+  require(derivative == Derivative::tbptt || cell == Cell::lstm, "derivative",
+          "tbptt, unless the cell is lstm");
   require(window >= 1, "window", "at least 1");
   require(not_negative(weight_deviation), "weight_deviation", "finite and not negative");
   const auto finite = [](const std::optional<double>& b) { return !b || std::isfinite(*b); };

@@ -28,9 +28,10 @@ class Differentiator {
   /// θ is no longer the one earlier calls were made with.
   virtual void weights_changed() = 0;
 
-  /// d̂ for the samples after the last committed one; inputs: rows of n_inputs, d_hat: rows of n_d.
-  virtual void forecast(const double* theta, std::span<const double> inputs,
-                        std::span<double> d_hat) = 0;
+  /// A look ahead, which changes nothing: start_ahead goes back to the last committed sample, ahead
+  /// gives d̂ for the one after the last it was asked for.
+  virtual void start_ahead(const double* theta) = 0;
+  virtual void ahead(const double* theta, std::span<const double> x, std::span<double> d_hat) = 0;
 
   /// Back to the start of a stream.
   virtual void reset() = 0;

@@ -304,9 +304,9 @@ TEST_P(Networks, LazyWindowIsBitIdenticalToRecomputing) {
     }
     if (rng.uniform() < 0.2) {
       future = normals(rng, 3 * options.inputs);
-      lazy.forecast(theta.data(), future, ahead);
+      look_ahead(lazy, theta, future, ahead);
       eager.weights_changed();
-      eager.forecast(theta.data(), future, ahead_eager);
+      look_ahead(eager, theta, future, ahead_eager);
       ASSERT_TRUE(same_bits(ahead, ahead_eager)) << t;
     }
   }
@@ -349,7 +349,7 @@ TEST_P(Networks, ForecastIsSteppingOnWithFrozenWeights) {
     for (std::size_t t = 0; t < 12; ++t) {
       const Vector future = normals(rng, horizon * options.inputs);
       Vector d_hat(horizon * layout.n_d);
-      differentiator->forecast(theta.data(), future, d_hat);
+      look_ahead(*differentiator, theta, future, d_hat);
       const auto stepping = differentiator->clone();
       for (std::size_t k = 0; k < horizon; ++k) {
         const auto x = std::span(future).subspan(k * options.inputs, options.inputs);

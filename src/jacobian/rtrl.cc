@@ -32,8 +32,8 @@ void Rtrl::refresh(const double* theta) {
 
 std::span<const double> Rtrl::forward(const double* theta, std::span<const double> x) {
   refresh(theta);
-  lstm_forward(layout_, weights_, x.data(), state_.c.data(), state_.y.data(), newest_[0]);
-  output_forward(layout_, activation_, theta, newest_[0].y, d_hat_);
+  cell_forward(layout_, weights_, x.data(), state_.c.data(), state_.y.data(), newest_[0]);
+  output_forward(layout_, activation_, theta, newest_[0], d_hat_);
   sensitivities_ready_ = false;
   return d_hat_;
 }
@@ -45,7 +45,7 @@ void Rtrl::propagate_sensitivities(const double* theta) {
   const std::size_t n_s = layout_.n_s;
   const std::size_t n = layout_.gate_weights();
   const std::size_t row = layout_.gate_row_size();
-  const LstmStep newest = newest_[0];
+  const CellStep newest = newest_[0];
   for (std::size_t u = 0; u < n_s; ++u) {
     std::fill(da_.begin(), da_.end(), 0.0);
     for (std::size_t gate = 0; gate < 4; ++gate) {
@@ -74,7 +74,7 @@ void Rtrl::propagate_sensitivities(const double* theta) {
   sensitivities_ready_ = true;
 }
 
-// Row k of H: g'·(W^d_k Y) for the gate weights, g'·[y ; 1] for W^d_k.
+// Row k of H: g'·(W^d_k Y) for the gate weights; W^d_k's own.
 void Rtrl::jacobian(const double* theta, std::span<double> H) {
   if (!sensitivities_ready_) propagate_sensitivities(theta);
   const std::size_t n = layout_.gate_weights();
@@ -85,8 +85,7 @@ void Rtrl::jacobian(const double* theta, std::span<double> H) {
     const std::size_t output_row = layout_.output_row(k);
     for (std::size_t u = 0; u < layout_.n_s; ++u)
       active().axpy(n, slope * theta[output_row + u], Y_new_.data() + u * n, row);
-    active().axpy(layout_.n_s, slope, newest_[0].y, row + output_row);
-    if (layout_.output_bias) row[output_row + layout_.n_s] = slope;
+    output_jacobian(layout_, newest_[0], slope, row + output_row);
   }
 }
 
@@ -103,10 +102,13 @@ void Rtrl::commit(const double* theta) {
   sensitivities_ready_ = false;
 }
 
-void Rtrl::forecast(const double* theta, std::span<const double> inputs, std::span<double> d_hat) {
+void Rtrl::start_ahead(const double* theta) {
   refresh(theta);
   ahead_ = state_;
-  unroll(layout_, activation_, theta, weights_, inputs, ahead_, ahead_step_[0], d_hat);
+}
+
+void Rtrl::ahead(const double* theta, std::span<const double> x, std::span<double> d_hat) {
+  step_on(layout_, activation_, theta, weights_, x, ahead_, ahead_step_[0], d_hat);
 }
 
 void Rtrl::reset() {

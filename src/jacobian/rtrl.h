@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "jacobian/differentiator.h"
-#include "model/lstm.h"
+#include "model/network.h"
 
 namespace kalstream {
 
@@ -19,8 +19,8 @@ class Rtrl final : public Differentiator {
   void jacobian(const double* theta, std::span<double> H) override;
   void commit(const double* theta) override;
   void weights_changed() override { stale_ = true; }
-  void forecast(const double* theta, std::span<const double> inputs,
-                std::span<double> d_hat) override;
+  void start_ahead(const double* theta) override;
+  void ahead(const double* theta, std::span<const double> x, std::span<double> d_hat) override;
   void reset() override;
   std::unique_ptr<Differentiator> clone() const override { return std::make_unique<Rtrl>(*this); }
 
@@ -30,17 +30,17 @@ class Rtrl final : public Differentiator {
 
   ParameterLayout layout_;
   OutputActivation activation_;
-  LstmWeights weights_;
+  CellWeights weights_;
   bool stale_ = true;                 // θ changed since weights_ were set
-  LstmState state_;                   // after the last committed sample
-  LstmSteps newest_;                  // the last forward
+  CellState state_;                   // after the last committed sample
+  CellSteps newest_;                  // the last forward
   bool sensitivities_ready_ = false;  // C_new_, Y_new_ belong to newest_
   std::vector<double> C_, Y_;         // n_s × gate weights, after the last committed sample
   std::vector<double> C_new_, Y_new_;
   std::vector<double> da_;  // the four rows ∂a_z, ∂a_i, ∂a_f, ∂a_o of one unit
   std::vector<double> d_hat_;
-  LstmState ahead_;  // scratch of forecast
-  LstmSteps ahead_step_;
+  CellState ahead_;  // of the look ahead
+  CellSteps ahead_step_;
 };
 
 }  // namespace kalstream

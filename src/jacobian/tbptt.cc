@@ -11,7 +11,7 @@ using kernels::active;
 Tbptt::Tbptt(const NetworkOptions& network)
     : layout_(network),
       activation_(network.output_activation),
-      window_(network.window),
+      window_(network.cell == Cell::feedforward ? 1 : network.window),
       weights_(layout_),
       start_(layout_.n_s),
       ring_(layout_, window_),
@@ -27,62 +27,60 @@ void Tbptt::refresh(const double* theta) {
   if (!stale_) return;
   weights_.set(layout_, theta);
   for (std::size_t k = 0; k < past_; ++k) {
-    const LstmStep step = ring_[slot(k)];
-    lstm_forward(layout_, weights_, step.input, c_before(k), y_before(k), step);
+    const CellStep step = ring_[slot(k)];
+    cell_forward(layout_, weights_, step.input, c_before(k), y_before(k), step);
   }
   stale_ = false;
 }
 
 std::span<const double> Tbptt::forward(const double* theta, std::span<const double> x) {
   refresh(theta);
-  const LstmStep newest = ring_[slot(past_)];
-  lstm_forward(layout_, weights_, x.data(), c_before(past_), y_before(past_), newest);
-  output_forward(layout_, activation_, theta, newest.y, d_hat_);
+  const CellStep newest = ring_[slot(past_)];
+  cell_forward(layout_, weights_, x.data(), c_before(past_), y_before(past_), newest);
+  output_forward(layout_, activation_, theta, newest, d_hat_);
   return d_hat_;
 }
 
-// Row k of H: ∂d̂_k/∂W^d_k = g'·[y ; 1], then back through the window from ∂d̂_k/∂y = g'·W^d_k. What
-// the steps add to ∂d̂_k/∂W = Σ_s da_s [x_s ; y_{s−1}]ᵀ is added up for all of them at once.
+// Row k of H: the output row's own weights, then back through the window from ∂d̂_k/∂y = g'·W^d_k.
+// What the steps add to ∂d̂_k/∂W = Σ_s da_s [x_s ; y_{s−1}]ᵀ is added up for all of them at once.
 void Tbptt::jacobian(const double* theta, std::span<double> H) {
-  const std::size_t n_s = layout_.n_s;
   const std::size_t stride = gates_size(layout_);
-  const double* y = ring_[slot(past_)].y;
   for (std::size_t k = 0; k < layout_.n_d; ++k) {
     double* row = H.data() + k * layout_.size();
     const double slope = output_slope(activation_, d_hat_[k]);
     const std::size_t output_row = layout_.output_row(k);
     std::fill(row + layout_.gate_weights(), row + layout_.size(), 0.0);
-    active().axpy(n_s, slope, y, row + output_row);
-    if (layout_.output_bias) row[output_row + n_s] = slope;
+    output_jacobian(layout_, ring_[slot(past_)], slope, row + output_row);
 
     std::fill(dy_.begin(), dy_.end(), 0.0);
-    active().axpy(n_s, slope, theta + output_row, dy_.data());
+    active().axpy(layout_.n_s, slope, theta + output_row, dy_.data());
     std::fill(dc_.begin(), dc_.end(), 0.0);
-    for (std::size_t s = past_ + 1; s-- > 0;) {
-      const LstmStep step = ring_[slot(s)];
-      active().lstm_backward(n_s, weights_.recurrent.data(), step.gates, c_before(s), step.tanh_c,
-                             &da_[slot(s) * stride], dy_.data(), dc_.data());
-    }
-    active().outer_products(past_ + 1, 4 * n_s, layout_.gate_row_size(), da_.data(), stride,
-                            ring_[0].input, ring_.input_size(), row);
+    for (std::size_t s = past_ + 1; s-- > 0;)
+      cell_backward(layout_, weights_, ring_[slot(s)], c_before(s), &da_[slot(s) * stride],
+                    dy_.data(), dc_.data());
+    active().outer_products(past_ + 1, layout_.gate_rows(), layout_.gate_row_size(), da_.data(),
+                            stride, ring_[0].input, ring_.input_size(), row);
   }
 }
 
 // A full window moves on by one: the state after its first step is carried from now on.
 void Tbptt::commit(const double* /*theta*/) {
   if (++past_ < window_) return;
-  const LstmStep step = ring_[slot(0)];
+  const CellStep step = ring_[slot(0)];
   std::copy_n(step.c, start_.c.size(), start_.c.data());
   std::copy_n(step.y, start_.y.size(), start_.y.data());
   first_ = slot(1);
   --past_;
 }
 
-void Tbptt::forecast(const double* theta, std::span<const double> inputs, std::span<double> d_hat) {
+void Tbptt::start_ahead(const double* theta) {
   refresh(theta);
   std::copy_n(c_before(past_), ahead_.c.size(), ahead_.c.data());
   std::copy_n(y_before(past_), ahead_.y.size(), ahead_.y.data());
-  unroll(layout_, activation_, theta, weights_, inputs, ahead_, ahead_step_[0], d_hat);
+}
+
+void Tbptt::ahead(const double* theta, std::span<const double> x, std::span<double> d_hat) {
+  step_on(layout_, activation_, theta, weights_, x, ahead_, ahead_step_[0], d_hat);
 }
 
 void Tbptt::reset() {

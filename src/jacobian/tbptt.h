@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "jacobian/differentiator.h"
-#include "model/lstm.h"
+#include "model/network.h"
 
 namespace kalstream {
 
@@ -19,8 +19,8 @@ class Tbptt final : public Differentiator {
   void jacobian(const double* theta, std::span<double> H) override;
   void commit(const double* theta) override;
   void weights_changed() override { stale_ = true; }
-  void forecast(const double* theta, std::span<const double> inputs,
-                std::span<double> d_hat) override;
+  void start_ahead(const double* theta) override;
+  void ahead(const double* theta, std::span<const double> x, std::span<double> d_hat) override;
   void reset() override;
   std::unique_ptr<Differentiator> clone() const override { return std::make_unique<Tbptt>(*this); }
 
@@ -35,9 +35,9 @@ class Tbptt final : public Differentiator {
   ParameterLayout layout_;
   OutputActivation activation_;
   std::size_t window_;  // τ
-  LstmWeights weights_;
-  LstmState start_;  // the state before the first sample of the window
-  LstmSteps ring_;   // τ steps
+  CellWeights weights_;
+  CellState start_;  // the state before the first sample of the window
+  CellSteps ring_;   // τ steps
   std::size_t first_ = 0;
   std::size_t past_ = 0;  // committed samples in the window, at most τ − 1
   bool stale_ = true;     // θ changed since weights_ and the past steps were computed
@@ -45,8 +45,8 @@ class Tbptt final : public Differentiator {
   AlignedVector da_;  // ∂d̂_k/∂a of every step of the window
   AlignedVector dy_;
   AlignedVector dc_;
-  LstmState ahead_;  // scratch of forecast
-  LstmSteps ahead_step_;
+  CellState ahead_;  // of the look ahead
+  CellSteps ahead_step_;
 };
 
 }  // namespace kalstream

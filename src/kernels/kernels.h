@@ -106,8 +106,13 @@ struct Kernels {
   void (*lstm_backward)(std::size_t n_s, const double* W_y, const double* gates,
                         const double* c_before, const double* tanh_c, double* da, double* dy,
                         double* dc);
-  /// C ← Σ_t a_t b_tᵀ (rows × columns) for `steps` vectors a_t and b_t, at strides of their own;
-  /// rows is a multiple of 4.
+  /// y ← tanh(W·input) for n_s rows of n; Wᵀ: n × (n_s rounded up to eights, and 8 more).
+  void (*tanh_forward)(std::size_t n_s, std::size_t n, const double* W_transposed,
+                       const double* input, double* y);
+  /// da = dy∘(1 − y²);  dy ← W_yᵀ da, or as it was if there is no W_y (of n_s rows as above).
+  void (*tanh_backward)(std::size_t n_s, const double* W_y, const double* y, double* da,
+                        double* dy);
+  /// C ← Σ_t a_t b_tᵀ (rows × columns) for `steps` vectors a_t and b_t, at strides of their own.
   void (*outer_products)(std::size_t steps, std::size_t rows, std::size_t columns, const double* A,
                          std::size_t A_stride, const double* B, std::size_t B_stride, double* C);
 

@@ -202,6 +202,25 @@ void lstm_backward(std::size_t n_s, const double* W_y, const double* gates, cons
   for (std::size_t r = 0; r < 4 * n_s; ++r) axpy(n_s, da[r], W_y + r * row, dy);
 }
 
+void tanh_forward(std::size_t n_s, std::size_t n, const double* W_transposed, const double* input,
+                  double* y) {
+  const std::size_t m = (n_s + width - 1) / width * width + width;
+  for (std::size_t r = 0; r < n_s; ++r) {
+    double a = 0;
+    for (std::size_t j = 0; j < n; ++j) a += W_transposed[j * m + r] * input[j];
+    y[r] = a;
+  }
+  tanh(n_s, y, y);
+}
+
+void tanh_backward(std::size_t n_s, const double* W_y, const double* y, double* da, double* dy) {
+  const std::size_t row = (n_s + width - 1) / width * width;
+  for (std::size_t k = 0; k < n_s; ++k) da[k] = dy[k] * (1 - y[k] * y[k]);
+  if (W_y == nullptr) return;
+  std::fill_n(dy, n_s, 0.0);
+  for (std::size_t r = 0; r < n_s; ++r) axpy(n_s, da[r], W_y + r * row, dy);
+}
+
 void outer_products(std::size_t steps, std::size_t rows, std::size_t columns, const double* A,
                     std::size_t A_stride, const double* B, std::size_t B_stride, double* C) {
   std::fill_n(C, rows * columns, 0.0);
@@ -254,6 +273,8 @@ const Kernels reference = {.name = "reference",
                            .gain = gain,
                            .lstm_forward = lstm_forward,
                            .lstm_backward = lstm_backward,
+                           .tanh_forward = tanh_forward,
+                           .tanh_backward = tanh_backward,
                            .outer_products = outer_products,
                            .adam = adam,
                            .rmsprop = rmsprop};

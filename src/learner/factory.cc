@@ -1,9 +1,27 @@
 #include "kalstream/learner.h"
+
+#include <algorithm>
+
+#include "core/finite.h"
 #include "learner/mixture.h"
 #include "learner/network_learner.h"
 #include "learner/scaled.h"
 
 namespace kalstream {
+
+bool Learner::forecast(std::size_t horizon, std::span<const double> future_inputs,
+                       std::span<double> d_hat) {
+  if (future_inputs.size() != horizon * inputs() || d_hat.size() != horizon * outputs() ||
+      !all_usable(future_inputs))
+    return false;
+  start_forecast();
+  for (std::size_t k = 0; k < horizon; ++k) {
+    const auto next = forecast_next(future_inputs.subspan(k * inputs(), inputs()));
+    std::copy(next.begin(), next.end(), d_hat.begin() + k * outputs());
+  }
+  return true;
+}
+
 namespace {
 
 std::unique_ptr<Learner> make(const NetworkOptions& network, const auto& rule) {

@@ -17,7 +17,8 @@ Mixture::Mixture(std::vector<std::unique_ptr<Learner>> experts, MixtureOptions o
       w_(size()),
       expert_d_hat_(size() * outputs()),
       d_hat_(outputs()),
-      e_(outputs()) {
+      e_(outputs()),
+      ahead_(outputs()) {
   find_networks();
   set_log_weights_to_prior();
 }
@@ -29,7 +30,8 @@ Mixture::Mixture(const Mixture& other)
       w_(other.w_),
       expert_d_hat_(other.expert_d_hat_),
       d_hat_(other.d_hat_),
-      e_(other.e_) {
+      e_(other.e_),
+      ahead_(other.ahead_) {
   for (const auto& expert : other.experts_) experts_.push_back(expert->clone());
   find_networks();
 }
@@ -125,19 +127,17 @@ void Mixture::reweight(std::span<const double> d) {
   normalise();
 }
 
-bool Mixture::forecast(std::size_t horizon, std::span<const double> future_inputs,
-                       std::span<double> d_hat) {
+void Mixture::start_forecast() {
+  for (const auto& expert : experts_) expert->start_forecast();
+}
+
+std::span<const double> Mixture::forecast_next(std::span<const double> x) {
   const FlushDenormals guard;
-  if (d_hat.size() != horizon * outputs() || future_inputs.size() != horizon * inputs() ||
-      !all_usable(future_inputs))
-    return false;
-  forecast_.resize(d_hat.size());
-  std::fill(d_hat.begin(), d_hat.end(), 0.0);
-  for (std::size_t j = 0; j < size(); ++j) {
-    experts_[j]->forecast(horizon, future_inputs, forecast_);
-    kernels::active().axpy(d_hat.size(), w_[j], forecast_.data(), d_hat.data());
-  }
-  return true;
+  std::fill(ahead_.begin(), ahead_.end(), 0.0);
+  for (std::size_t j = 0; j < size(); ++j)
+    kernels::active().axpy(ahead_.size(), w_[j], experts_[j]->forecast_next(x).data(),
+                           ahead_.data());
+  return ahead_;
 }
 
 void Mixture::reset() {

@@ -29,8 +29,8 @@ class Mixture final : public Learner {
   std::span<const double> predict(std::span<const double> x) override;
   StepReport learn(std::span<const double> x, std::span<const double> d) override;
   StepReport advance(std::span<const double> x) override;
-  bool forecast(std::size_t horizon, std::span<const double> future_inputs,
-                std::span<double> d_hat) override;
+  void start_forecast() override;
+  std::span<const double> forecast_next(std::span<const double> x) override;
   std::unique_ptr<Learner> clone() const override { return std::make_unique<Mixture>(*this); }
   void reset() override;
 
@@ -54,8 +54,8 @@ class Mixture final : public Learner {
   std::vector<double> w_;             // normalised
   std::vector<double> expert_d_hat_;  // N × n_d
   std::vector<double> d_hat_;
-  std::vector<double> e_;         // of the mixture
-  std::vector<double> forecast_;  // one expert's; grows to the longest horizon asked for
+  std::vector<double> e_;      // of the mixture
+  std::vector<double> ahead_;  // the last forecast
 };
 
 }  // namespace kalstream

@@ -5,7 +5,7 @@
 
 #include "core/denormals.h"
 #include "core/finite.h"
-#include "model/lstm.h"
+#include "model/network.h"
 
 namespace kalstream {
 
@@ -18,6 +18,7 @@ NetworkLearner::NetworkLearner(const NetworkOptions& network, std::unique_ptr<Up
       x_(layout_.n_inputs),
       prediction_(layout_.n_d),
       no_prediction_(layout_.n_d, std::numeric_limits<double>::quiet_NaN()),
+      ahead_(layout_.n_d),
       e_(layout_.n_d),
       H_(layout_.n_d * layout_.size()) {}
 
@@ -32,6 +33,7 @@ NetworkLearner::NetworkLearner(const NetworkLearner& other)
       forward_done_(other.forward_done_),
       prediction_(other.prediction_),
       no_prediction_(other.no_prediction_),
+      ahead_(other.ahead_),
       e_(other.e_),
       H_(other.H_) {}
 
@@ -94,14 +96,16 @@ StepReport NetworkLearner::report(StepStatus status) const {
           .weights = {}};
 }
 
-bool NetworkLearner::forecast(std::size_t horizon, std::span<const double> future_inputs,
-                              std::span<double> d_hat) {
+void NetworkLearner::start_forecast() {
   const FlushDenormals guard;
-  if (future_inputs.size() != horizon * network_.inputs ||
-      d_hat.size() != horizon * network_.outputs || !all_usable(future_inputs))
-    return false;
-  differentiator_->forecast(theta_.data(), future_inputs, d_hat);
-  return true;
+  differentiator_->start_ahead(theta_.data());
+}
+
+std::span<const double> NetworkLearner::forecast_next(std::span<const double> x) {
+  const FlushDenormals guard;
+  if (x.size() != network_.inputs || !all_usable(x)) return no_prediction_;
+  differentiator_->ahead(theta_.data(), x, ahead_);
+  return ahead_;
 }
 
 void NetworkLearner::reset() { restart_from(initial_weights(network_, layout_)); }

@@ -24,8 +24,8 @@ class NetworkLearner final : public Learner {
   /// update is made with e.
   StepReport learn_from(std::span<const double> x, std::span<const double> d,
                         std::span<const double> e);
-  bool forecast(std::size_t horizon, std::span<const double> future_inputs,
-                std::span<double> d_hat) override;
+  void start_forecast() override;
+  std::span<const double> forecast_next(std::span<const double> x) override;
   std::unique_ptr<Learner> clone() const override {
     return std::make_unique<NetworkLearner>(*this);
   }
@@ -48,6 +48,7 @@ class NetworkLearner final : public Learner {
   bool forward_done_ = false;  // prediction_ belongs to x_ and the current weights and state
   std::vector<double> prediction_;
   std::vector<double> no_prediction_;  // NaN
+  std::vector<double> ahead_;          // the last forecast
   std::vector<double> e_;
   std::vector<double> H_;
 };

@@ -1,64 +1,13 @@
 #include "learner/scaled.h"
 
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
 #include "core/finite.h"
+#include "learner/moments.h"
 
 namespace kalstream {
 namespace {
-
-/// Mean and spread of a stream of vectors, by Welford's recursion. A value far outside what came
-/// before counts as the edge of it: one wild sample must not set the scale for all that follow,
-/// while a real change of level widens the spread within a few dozen samples.
-class RunningMoments {
- public:
-  explicit RunningMoments(std::size_t n) : mean_(n, 0.0), sum_sq_(n, 0.0) {}
-
-  void add(std::span<const double> v) {
-    const double n = static_cast<double>(++count_);
-    for (std::size_t k = 0; k < v.size(); ++k) {
-      const double before = within(k, v[k]) - mean_[k];
-      mean_[k] += before / n;
-      sum_sq_[k] += before * before * (1 - 1 / n);
-    }
-  }
-
-  std::uint64_t count() const { return count_; }
-
-  /// (v − mean)/deviation, held within the reach.
-  double standardised(std::size_t k, double v) const {
-    return std::clamp((v - mean_[k]) / deviation(k), -reach, reach);
-  }
-
-  double mean(std::size_t k) const { return mean_[k]; }
-
-  /// 1 until there is a spread to speak of.
-  double deviation(std::size_t k) const {
-    const double s = count_ < 2 ? 0 : std::sqrt(sum_sq_[k] / static_cast<double>(count_));
-    return s > 1e-12 * std::abs(mean_[k]) && s > 0 ? s : 1;
-  }
-
-  void reset() {
-    count_ = 0;
-    std::fill(mean_.begin(), mean_.end(), 0.0);
-    std::fill(sum_sq_.begin(), sum_sq_.end(), 0.0);
-  }
-
- private:
-  static constexpr double reach = 10;  // deviations
-
-  // v, held within the reach once there are deviations.
-  double within(std::size_t k, double v) const {
-    if (count_ < 3 || !(sum_sq_[k] > 0)) return v;
-    return std::clamp(v, mean_[k] - reach * deviation(k), mean_[k] + reach * deviation(k));
-  }
-
-  std::uint64_t count_ = 0;
-  std::vector<double> mean_;
-  std::vector<double> sum_sq_;
-};
 
 // Inputs: x' = (x − mean)/deviation, with x itself in the moments (it is known when d̂ is made).
 // Targets, from moments before d: d' = (d − mean)/(unit·deviation), held within ±1 for a tanh
@@ -116,16 +65,17 @@ class Scaled final : public Learner {
     return report;
   }
 
-  bool forecast(std::size_t horizon, std::span<const double> future_inputs,
-                std::span<double> d_hat) override {
-    if (future_inputs.size() != horizon * inputs() || !all_usable(future_inputs)) return false;
-    future_.resize(future_inputs.size());
-    for (std::size_t n = 0; n < future_inputs.size(); ++n) {
-      future_[n] = x_moments_.standardised(n % inputs(), future_inputs[n]);
+  void start_forecast() override { inner_->start_forecast(); }
+
+  std::span<const double> forecast_next(std::span<const double> x) override {
+    std::span<const double> seen = x;
+    if (x.size() == x_.size() && all_usable(x)) {
+      for (std::size_t k = 0; k < x.size(); ++k) x_[k] = x_moments_.standardised(k, x[k]);
+      seen = x_;
     }
-    if (!inner_->forecast(horizon, future_, d_hat)) return false;
-    for (std::size_t n = 0; n < d_hat.size(); ++n) d_hat[n] = to_target(n % outputs(), d_hat[n]);
-    return true;
+    const auto d_hat = inner_->forecast_next(seen);
+    for (std::size_t k = 0; k < d_hat_.size(); ++k) d_hat_[k] = to_target(k, d_hat[k]);
+    return d_hat_;
   }
 
   std::unique_ptr<Learner> clone() const override { return std::make_unique<Scaled>(*this); }
@@ -160,7 +110,6 @@ class Scaled final : public Learner {
   std::vector<double> x_;
   std::vector<double> d_;
   std::vector<double> d_hat_;
-  std::vector<double> future_;  // grows to the longest horizon asked for
 };
 
 }  // namespace

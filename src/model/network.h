@@ -1,6 +1,7 @@
-// The network of the paper: one LSTM layer and an output layer.
+// The network of the paper, one LSTM layer and an output layer, and its simpler relatives.
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <vector>
 
@@ -13,23 +14,23 @@ namespace kalstream {
 /// Sizes of the arrays the kernels work on: vectors of units and of gates come in eights. Eight
 /// more for all gates, because a vector that starts in the last one may end beyond it, and because
 /// rows at distances of a power of two would push each other out of the cache.
-inline std::size_t in_eights(std::size_t n) { return (n + 7) / 8 * 8; }
+inline std::size_t in_eights(std::size_t n) { return std::max<std::size_t>((n + 7) / 8, 1) * 8; }
 inline std::size_t gates_size(const ParameterLayout& layout) {
-  return in_eights(4 * layout.n_s) + 8;
+  return in_eights(layout.gate_rows()) + 8;
 }
 
-/// What a step leaves behind: the cell state and the layer's output (n_s, in eights).
-struct LstmState {
-  explicit LstmState(std::size_t n_s) : c(in_eights(n_s), 0.0), y(in_eights(n_s), 0.0) {}
+/// What a step leaves behind: the cell state (of an LSTM) and the layer's output (n_s, in eights).
+struct CellState {
+  explicit CellState(std::size_t n_s) : c(in_eights(n_s), 0.0), y(in_eights(n_s), 0.0) {}
   AlignedVector c;
   AlignedVector y;
 };
 
 /// The gate weights of θ in the two orders the kernels read them in.
-struct LstmWeights {
-  explicit LstmWeights(const ParameterLayout& layout)
+struct CellWeights {
+  explicit CellWeights(const ParameterLayout& layout)
       : transposed(layout.gate_row_size() * gates_size(layout), 0.0),
-        recurrent(4 * layout.n_s * in_eights(layout.n_s), 0.0) {}
+        recurrent(layout.gate_rows() * in_eights(layout.n_s), 0.0) {}
   void set(const ParameterLayout& layout, const double* theta);
 
   AlignedVector transposed;  ///< Wᵀ, (n_x + n_s) × 4 n_s
@@ -37,18 +38,18 @@ struct LstmWeights {
 };
 
 /// One forward step with everything its backward step needs but the state before it.
-struct LstmStep {
+struct CellStep {
   double* input;  ///< [x_t ; y_{t−1}]
-  double* gates;  ///< [z; i; f; o]_t
+  double* gates;  ///< [z; i; f; o]_t of an LSTM
   double* tanh_c;
   double* c;
   double* y;
 };
 
 /// Steps one after the other, so that their inputs are the rows of one matrix.
-class LstmSteps {
+class CellSteps {
  public:
-  LstmSteps(const ParameterLayout& layout, std::size_t count)
+  CellSteps(const ParameterLayout& layout, std::size_t count)
       : input_size_(in_eights(layout.gate_row_size())),
         gates_size_(gates_size(layout)),
         units_(in_eights(layout.n_s)),
@@ -56,7 +57,7 @@ class LstmSteps {
         gates_(count * gates_size_, 0.0),
         units_data_(count * 3 * units_, 0.0) {}
 
-  LstmStep operator[](std::size_t k) {
+  CellStep operator[](std::size_t k) {
     double* units = &units_data_[k * 3 * units_];
     return {&input_[k * input_size_], &gates_[k * gates_size_], units, units + units_,
             units + 2 * units_};
@@ -75,19 +76,28 @@ class LstmSteps {
 /// θ₁ ~ N(0, deviation²), gate-bias weights as the options say.
 std::vector<double> initial_weights(const NetworkOptions& network, const ParameterLayout& layout);
 
-/// Eqs 1–6 from (c, y) before; x has n_inputs entries and may live in step.input already.
-void lstm_forward(const ParameterLayout& layout, const LstmWeights& weights, const double* x,
-                  const double* c_before, const double* y_before, const LstmStep& step);
+/// Eqs 1–6, or what the cell has in their place, from (c, y) before; x has n_inputs entries and may
+/// live in step.input already.
+void cell_forward(const ParameterLayout& layout, const CellWeights& weights, const double* x,
+                  const double* c_before, const double* y_before, const CellStep& step);
 
-/// Eq. 7: d̂ = g(W^d [y ; 1]).
+/// The way back through one step: from ∂/∂y in dy and ∂/∂c in dc (both n_s, in eights; dc as far as
+/// it comes from later) to ∂/∂a in da and both of the step before.
+void cell_backward(const ParameterLayout& layout, const CellWeights& weights, const CellStep& step,
+                   const double* c_before, double* da, double* dy, double* dc);
+
+/// Eq. 7: d̂ = g(W^d [y ; 1 ; x/√n_inputs]) of a step.
 void output_forward(const ParameterLayout& layout, OutputActivation activation, const double* theta,
-                    const double* y, std::span<double> d_hat);
+                    const CellStep& step, std::span<double> d_hat);
 
-/// Runs the network on from `state` over rows of n_inputs numbers, writing rows of n_d predictions.
-/// `state` ends as the last state; `scratch` is overwritten.
-void unroll(const ParameterLayout& layout, OutputActivation activation, const double* theta,
-            const LstmWeights& weights, std::span<const double> inputs, LstmState& state,
-            const LstmStep& scratch, std::span<double> d_hat);
+/// ∂d̂_k/∂W^d_k = slope·[y ; 1 ; x/√n_inputs] into `row`, of output_row_size().
+void output_jacobian(const ParameterLayout& layout, const CellStep& step, double slope,
+                     double* row);
+
+/// Moves `state` on by one sample, writing its prediction; `scratch` is overwritten.
+void step_on(const ParameterLayout& layout, OutputActivation activation, const double* theta,
+             const CellWeights& weights, std::span<const double> x, CellState& state,
+             const CellStep& scratch, std::span<double> d_hat);
 
 /// g'(a) at the pre-activation that gave d_hat.
 double output_slope(OutputActivation activation, double d_hat);
