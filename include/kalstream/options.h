@@ -171,7 +171,17 @@ struct Algorithm2 {
   void validate() const;
 };
 
-using Rule = std::variant<Sgd, RmsProp, Adam, Ekf, Dekf, Iekf, Algorithm1, Algorithm2>;
+/// No tuning: networks of several kinds and sizes, linear models, the last value and the mean,
+/// blended (docs/auto.md). Takes raw data. Of the network options it uses inputs, outputs, window,
+/// seed, and hidden as a measure of size.
+struct Auto {
+  std::size_t experts = 0;  ///< networks, the most useful first; 0: all
+  std::size_t lags = 24;    ///< past targets the experts may look at
+  bool full_ekf = false;    ///< two more experts: LSTM networks under the full EKF
+  void validate() const;
+};
+
+using Rule = std::variant<Sgd, RmsProp, Adam, Ekf, Dekf, Iekf, Algorithm1, Algorithm2, Auto>;
 
 /// √n_d, √n_d/2, √n_d/4, …, smallest (Algorithm 2, line 2).
 std::vector<double> halving_error_bounds(std::size_t outputs, double smallest = 0.01);

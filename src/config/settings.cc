@@ -193,6 +193,11 @@ void fields(Algorithm2& o, const auto& f) {
   f("feedback", o.feedback, "experts learn from their own or the mixture's error");
 }
 
+void fields(Auto& o, const auto& f) {
+  f("experts", o.experts, "networks, the most useful first; 0: all");
+  f("lags", o.lags, "past targets the experts may look at");
+}
+
 void all_fields(LearnerOptions& o, const auto& f) {
   std::visit([&](auto& rule) { fields(rule, f); }, o.rule);
   fields(o.network, f);
@@ -223,6 +228,8 @@ Rule rule_named(std::string_view name) {
   if (name == "iekf") return Iekf{};
   if (name == "alg1") return Algorithm1{};
   if (name == "alg2") return Algorithm2{};
+  if (name == "auto") return Auto{};
+  if (name == "auto-max") return Auto{.full_ekf = true};
   std::vector<std::string> known;
   for (const LearnerName& l : learner_names()) known.emplace_back(l.name);
   throw std::invalid_argument(
@@ -260,6 +267,8 @@ const std::vector<LearnerName>& learner_names() {
       {"iekf", "independent EKF: a covariance and an innovation per block"},
       {"alg1", "Algorithm 1: IEKF with adaptive noise that ignores small errors"},
       {"alg2", "Algorithm 2: a mixture of Algorithm 1 over error bounds"},
+      {"auto", "no tuning: many small experts of several kinds, blended; takes raw data"},
+      {"auto-max", "the same with two full-EKF networks"},
   };
   return names;
 }

@@ -93,6 +93,8 @@ void Algorithm1::validate() const {
   require(noise_floor + noise_factor > 0, "noise_floor", "positive where noise_factor is 0");
 }
 
+void Auto::validate() const { require(lags <= 1000, "lags", "at most 1000"); }
+
 void Algorithm2::validate() const {
   expert.validate();
   require(std::all_of(error_bounds.begin(), error_bounds.end(), positive), "error_bounds",

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/finite.h"
+#include "learner/auto.h"
 #include "learner/mixture.h"
 #include "learner/network_learner.h"
 #include "learner/scaled.h"
@@ -44,6 +45,10 @@ std::unique_ptr<Learner> make(const NetworkOptions& network, const Algorithm2& o
       options.mixing_rate.value_or(1 / (8.0 * static_cast<double>(network.outputs)));
   return std::make_unique<Mixture>(std::move(experts),
                                    MixtureOptions{std::move(prior), rate, options.feedback});
+}
+
+std::unique_ptr<Learner> make(const NetworkOptions& network, const Auto& options) {
+  return std::make_unique<AutoLearner>(options, network);
 }
 
 }  // namespace

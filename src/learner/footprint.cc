@@ -12,6 +12,7 @@ std::optional<Partition> partition_of(const RmsProp&) { return {}; }
 std::optional<Partition> partition_of(const Adam&) { return {}; }
 std::optional<Partition> partition_of(const Ekf&) { return Partition::full; }
 std::optional<Partition> partition_of(const Algorithm2& o) { return o.expert.partition; }
+std::optional<Partition> partition_of(const Auto&) { return {}; }
 std::optional<Partition> partition_of(const auto& o) { return o.partition; }
 
 }  // namespace

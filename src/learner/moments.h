@@ -15,6 +15,8 @@ namespace kalstream {
 /// while a real change of level widens the spread within a few dozen samples.
 class RunningMoments {
  public:
+  static constexpr double reach = 10;  // deviations
+
   explicit RunningMoments(std::size_t n) : mean_(n, 0.0), sum_sq_(n, 0.0) {}
 
   void add(std::span<const double> v) {
@@ -48,8 +50,6 @@ class RunningMoments {
   }
 
  private:
-  static constexpr double reach = 10;  // deviations
-
   // v, held within the reach once there are deviations.
   double within(std::size_t k, double v) const {
     if (count_ < 3 || !(sum_sq_[k] > 0)) return v;

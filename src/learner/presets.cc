@@ -78,6 +78,7 @@ class Fill {
          .process_noise_when_gated = authors_ && !addition_,
          .partition = Partition::node};
   }
+  void operator()(const auto& /*not in the paper*/) const {}
   void operator()(Algorithm2& o) const {
     o = {};
     (*this)(o.expert);

@@ -1,0 +1,462 @@
+#include "learner/auto.h"
+
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "core/denormals.h"
+#include "core/finite.h"
+
+namespace kalstream {
+namespace {
+
+constexpr double input_reach = 10;   // deviations; beyond, inputs and past targets are cut
+constexpr double target_reach = 5;   // the same for what is learnt
+constexpr double error_reach = 60;    // root mean squared errors a target may be off to be learnt as it is
+constexpr double margin = 0.1;       // of the range of targets, added on either side
+constexpr std::size_t patience = 3;  // targets far off in a row that are believed
+constexpr std::size_t believed = 16;  // samples before a target can be far off
+constexpr std::size_t memory = 1000;  // samples
+
+/// Units for a network of at most `weights` gate weights, and at least four.
+std::size_t units(std::size_t wanted, const NetworkOptions& n, std::size_t weights) {
+  const std::size_t columns = n.inputs + 1;
+  std::size_t h = wanted;
+  while (h > 4 && h * (columns + (n.cell == Cell::feedforward ? 0 : h)) *
+                          (n.cell == Cell::lstm ? 4 : 1) > weights)
+    --h;
+  return h;
+}
+
+}  // namespace
+
+std::vector<ExpertPlan> plan_experts(const Auto& options, const NetworkOptions& network) {
+  std::vector<ExpertPlan> plans;
+  const std::size_t n_d = network.outputs;
+  const bool has_inputs = network.inputs > 0;
+  const auto add = [&](ExpertPlan plan) {
+    plan.sees_inputs = plan.sees_inputs && has_inputs;
+    plan.lags = std::min(plan.lags, options.lags);
+    plan.network.inputs = (plan.sees_inputs ? network.inputs : 0) + plan.lags * n_d;
+    if (plan.network.inputs == 0) return;
+    plan.network.outputs = n_d;
+    plan.network.output_activation = OutputActivation::identity;
+    plan.network.window = network.window;
+    plan.network.seed = network.seed * 1000 + plans.size() + 1;
+    plans.push_back(std::move(plan));
+  };
+  // A network under one covariance, r = floor + factor·HPHᵀ.
+  struct Net {
+    Cell cell;
+    std::size_t hidden;
+    std::size_t lags = 0;
+    double deviation = 0.1;
+    double floor = 0.1;
+    double factor = 0.5;
+    double process_noise = 1e-5;
+    std::size_t replays = 0;
+    std::size_t memory = 1000;
+  };
+  const auto net = [&](const char* name, const Net& o) {
+    ExpertPlan plan{.name = name, .lags = o.lags, .replays = o.replays, .memory = o.memory};
+    NetworkOptions& n = plan.network;
+    n.cell = o.cell;
+    n.direct = true;
+    n.weight_deviation = o.deviation;
+    n.inputs = network.inputs + o.lags * n_d;
+    n.hidden = units(std::max<std::size_t>(o.hidden * network.hidden / 16, 2), n,
+                     o.cell == Cell::feedforward ? 400 : 800);
+    Algorithm1 rule;
+    rule.partition = Partition::full;
+    rule.initial_covariance = 1;
+    rule.process_noise = o.process_noise;
+    rule.noise_floor = o.floor;
+    rule.noise_factor = o.factor;
+    rule.error_bound = 1e-9;
+    plan.rule = rule;
+    add(plan);
+  };
+  const auto linear = [&](const char* name, bool sees_inputs, std::size_t lags, double covariance) {
+    ExpertPlan plan{.name = name, .sees_inputs = sees_inputs, .lags = lags};
+    plan.network.cell = Cell::feedforward;
+    plan.network.hidden = 0;
+    plan.network.direct = true;
+    plan.rule = Ekf{.initial_covariance = covariance, .measurement_noise = 1, .process_noise = 0};
+    add(plan);
+  };
+
+  const Cell ff = Cell::feedforward;
+  const Cell rn = Cell::simple;
+  if (has_inputs) net("replay3", {.cell = ff, .hidden = 24, .floor = 1, .factor = 1, .replays = 3});
+  net("recurrent-lag1", {.cell = rn, .hidden = 8, .lags = 1, .floor = 0.3});
+  net("window4", {.cell = ff, .hidden = 12, .lags = 4, .floor = 0.03});
+  if (has_inputs) net("memoryless", {.cell = ff, .hidden = 16, .process_noise = 1e-4});
+  net("recurrent", {.cell = rn, .hidden = 24, .floor = 0.3, .factor = 1});
+  if (has_inputs) net("replay4", {.cell = ff, .hidden = 16, .floor = 1, .factor = 1, .replays = 4});
+  net("lstm-lag2", {.cell = Cell::lstm, .hidden = 6, .lags = 2});
+  net("window8", {.cell = ff, .hidden = 8, .lags = 8, .floor = 0.01});
+  if (has_inputs) {
+    net("replay1", {.cell = ff, .hidden = 24, .deviation = 0.2, .floor = 0.3, .factor = 1, .replays = 1});
+    net("wide", {.cell = ff, .hidden = 24, .deviation = 0.2, .floor = 0.3, .factor = 1});
+    net("replay2", {.cell = ff, .hidden = 16, .floor = 0.3, .factor = 1, .replays = 2});
+    net("replay-recent", {.cell = ff, .hidden = 16, .floor = 1, .factor = 1, .process_noise = 1e-4,
+                          .replays = 1, .memory = 300});
+  }
+  net("window2", {.cell = ff, .hidden = 16, .lags = 2});
+  net("window8-wide", {.cell = ff, .hidden = 16, .lags = 8});
+  if (options.experts > 0 && plans.size() > options.experts) plans.resize(options.experts);
+
+  if (options.full_ekf) {
+    for (const double b : {0.5, 5.0}) {
+      ExpertPlan plan{.name = b < 1 ? "ekf" : "ekf-open"};
+      plan.network.hidden = network.hidden;
+      plan.network.gate_bias = b < 1 ? GateBias{-b, b, -b} : GateBias{b, b, {}};
+      plan.rule = Ekf{.initial_covariance = 100,
+                      .measurement_noise = 33,
+                      .process_noise = Schedule::exponential(1e-3, 1e-6, 2000)};
+      add(plan);
+    }
+  }
+
+  if (has_inputs) linear("rls", true, 0, 1);
+  std::size_t before = 0;
+  for (const std::size_t lags : {std::size_t{1}, std::size_t{4}, std::size_t{8}, options.lags}) {
+    if (lags > options.lags || lags <= before) continue;
+    linear(lags == 1 ? "ar1" : lags == 4 ? "ar4" : lags == 8 ? "ar8" : "ar", false, lags,
+           lags == 1 ? 10 : 100);
+    before = lags;
+  }
+  if (has_inputs) linear("arx2", true, 2, 10);
+  return plans;
+}
+
+void HeldMoments::take_over(std::size_t k) {
+  mean_[k] = running_.mean(k);
+  deviation_[k] = running_.deviation(k);
+}
+
+void HeldMoments::hold() {
+  for (std::size_t k = 0; k < mean_.size(); ++k) take_over(k);
+}
+
+void HeldMoments::follow() {
+  for (std::size_t k = 0; k < mean_.size(); ++k) {
+    const double ratio = running_.deviation(k) / deviation_[k];
+    const double shift = std::abs(running_.mean(k) - mean_[k]) / deviation_[k];
+    if (ratio > 2 || ratio < 0.5 || shift > 1) take_over(k);
+  }
+}
+
+void HeldMoments::reset() {
+  running_.reset();
+  std::fill(mean_.begin(), mean_.end(), 0.0);
+  std::fill(deviation_.begin(), deviation_.end(), 1.0);
+}
+
+void SampleMemory::push(std::span<const double> a, std::span<const double> b,
+                        std::span<const double> c) {
+  auto row = rows_.begin() + static_cast<std::ptrdiff_t>(count_++ % capacity_ * numbers_);
+  for (const auto part : {a, b, c}) row = std::copy(part.begin(), part.end(), row);
+}
+
+AutoLearner::AutoLearner(const Auto& options, const NetworkOptions& network)
+    : n_in_(network.inputs),
+      n_d_(network.outputs),
+      seed_(network.seed),
+      x_moments_(n_in_),
+      d_moments_(n_d_),
+      history_(std::max<std::size_t>(options.lags, 1), n_d_),
+      memory_(memory, n_in_ + (history_.lags() + 1) * n_d_),
+      rng_(network.seed),
+      low_(n_d_),
+      high_(n_d_),
+      naive_loss_(n_d_),
+      mean_loss_(n_d_),
+      x_(n_in_),
+      z_(n_in_ + history_.lags() * n_d_),
+      replay_z_(z_),
+      target_(n_d_),
+      target_again_(n_d_),
+      d_hat_(n_d_),
+      squared_error_(n_d_, 1.0),
+      no_prediction_(n_d_, std::numeric_limits<double>::quiet_NaN()),
+      ahead_history_(history_),
+      ahead_(n_d_) {
+  for (ExpertPlan& plan : plan_experts(options, network)) {
+    auto learner = make_learner({.network = plan.network, .rule = plan.rule});
+    experts_.push_back({std::move(plan), std::move(learner)});
+  }
+  expert_d_hat_.resize(experts_.size() * n_d_);
+  q_.resize(size());
+  weights_.resize(size());
+  blends_.assign(n_d_, Blend(size()));
+}
+
+AutoLearner::AutoLearner(const AutoLearner& other)
+    : Learner(other),
+      n_in_(other.n_in_),
+      n_d_(other.n_d_),
+      seed_(other.seed_),
+      x_moments_(other.x_moments_),
+      d_moments_(other.d_moments_),
+      history_(other.history_),
+      memory_(other.memory_),
+      rng_(other.rng_),
+      blends_(other.blends_),
+      samples_(other.samples_),
+      outliers_in_a_row_(other.outliers_in_a_row_),
+      low_(other.low_),
+      high_(other.high_),
+      naive_loss_(other.naive_loss_),
+      mean_loss_(other.mean_loss_),
+      x_(other.x_),
+      predicted_(other.predicted_),
+      z_(other.z_),
+      replay_z_(other.replay_z_),
+      target_(other.target_),
+      target_again_(other.target_again_),
+      expert_d_hat_(other.expert_d_hat_),
+      q_(other.q_),
+      d_hat_(other.d_hat_),
+      squared_error_(other.squared_error_),
+      no_prediction_(other.no_prediction_),
+      weights_(other.weights_),
+      ahead_history_(other.ahead_history_),
+      ahead_(other.ahead_) {
+  for (const Expert& e : other.experts_) experts_.push_back({e.plan, e.learner->clone()});
+}
+
+void AutoLearner::reset() {
+  for (Expert& e : experts_) e.learner->reset();
+  x_moments_.reset();
+  d_moments_.reset();
+  history_.reset();
+  memory_.reset();
+  rng_ = Rng(seed_);
+  for (Blend& b : blends_) b.reset();
+  samples_ = 0;
+  outliers_in_a_row_ = 0;
+  for (auto* v : {&low_, &high_, &naive_loss_, &mean_loss_}) std::fill(v->begin(), v->end(), 0.0);
+  predicted_ = false;
+  std::fill(squared_error_.begin(), squared_error_.end(), 1.0);
+}
+
+// Every view is a stretch of z: the inputs, the inputs and some past targets, or these alone.
+std::span<const double> AutoLearner::view(const Expert& expert, std::span<const double> z) const {
+  const std::size_t first = expert.plan.sees_inputs ? 0 : n_in_;
+  return z.subspan(first, expert.plan.network.inputs);
+}
+
+void AutoLearner::standardise(std::span<const double> x, std::span<const double> targets,
+                              std::span<double> z) {
+  for (std::size_t k = 0; k < x.size(); ++k)
+    z[k] = x_moments_.standardised(k, x[k], input_reach);
+  for (std::size_t k = 0; k < targets.size(); ++k)
+    z[n_in_ + k] = d_moments_.standardised(k % n_d_, targets[k], input_reach);
+}
+
+// What the experts learn: d, but neither far outside of what came before nor far from d̂.
+void AutoLearner::standardise_target(std::span<const double> d) {
+  for (std::size_t k = 0; k < n_d_; ++k) {
+    const double expected = (d_hat_[k] - d_moments_.mean(k)) / d_moments_.deviation(k);
+    const double reach = error_reach * std::sqrt(squared_error_[k]);
+    const double seen = d_moments_.standardised(k, d[k], target_reach);
+    target_[k] = std::clamp(seen, expected - reach, expected + reach);
+    const double e = seen - expected;
+    const double pace = std::max(1 / static_cast<double>(samples_), 0.01);
+    squared_error_[k] += pace * (std::min(e * e, 9 * squared_error_[k]) - squared_error_[k]);
+  }
+}
+
+// expert_d_hat_, the last value and the mean, blended.
+void AutoLearner::combine(std::span<const double> last, std::span<double> d_hat) {
+  for (std::size_t k = 0; k < n_d_; ++k) {
+    for (std::size_t j = 0; j < experts_.size(); ++j)
+      q_[j] = d_moments_.mean(k) + d_moments_.deviation(k) * expert_d_hat_[j * n_d_ + k];
+    q_[experts_.size()] = last[k];
+    q_[experts_.size() + 1] = d_moments_.running().mean(k);
+    d_hat[k] = blends_[k].predict(q_);
+  }
+}
+
+// Before there are experts: the last value or the mean, whichever was better.
+void AutoLearner::predict_first(std::span<double> d_hat) const {
+  for (std::size_t k = 0; k < n_d_; ++k)
+    d_hat[k] = naive_loss_[k] < mean_loss_[k] ? history_[1][k] : d_moments_.running().mean(k);
+}
+
+// Brings d_hat_ up to date for x. False if x cannot be used.
+bool AutoLearner::bring_up_to_date(std::span<const double> x) {
+  if (x.size() != n_in_ || !all_usable(x)) return false;
+  if (predicted_ && std::equal(x.begin(), x.end(), x_.begin())) return true;
+  std::copy(x.begin(), x.end(), x_.begin());
+  if (has_experts()) {
+    standardise(x, history_.all(), z_);
+    for (std::size_t j = 0; j < experts_.size(); ++j) {
+      const auto d_hat = experts_[j].learner->predict(view(experts_[j], z_));
+      std::copy(d_hat.begin(), d_hat.end(), expert_d_hat_.begin() + j * n_d_);
+    }
+    combine(history_[1], d_hat_);
+  } else {
+    predict_first(d_hat_);
+  }
+  predicted_ = true;
+  return true;
+}
+
+std::span<const double> AutoLearner::predict(std::span<const double> x) {
+  const FlushDenormals guard;
+  return bring_up_to_date(x) ? d_hat_ : no_prediction_;
+}
+
+bool AutoLearner::is_outlier(std::span<const double> d) const {
+  if (samples_ < believed) return false;
+  const RunningMoments& seen = d_moments_.running();
+  for (std::size_t k = 0; k < n_d_; ++k)
+    if (std::abs(d[k] - seen.mean(k)) > RunningMoments::reach * seen.deviation(k)) return true;
+  return false;
+}
+
+StepReport AutoLearner::learn(std::span<const double> x, std::span<const double> d) {
+  const FlushDenormals guard;
+  StepReport report{.status = StepStatus::rejected_input, .experts = experts_.size()};
+  if (d.size() != n_d_ || !all_usable(d) || !bring_up_to_date(x)) return report;
+  outliers_in_a_row_ = is_outlier(d) ? outliers_in_a_row_ + 1 : 0;
+  if (outliers_in_a_row_ > 0 && outliers_in_a_row_ < patience) {
+    d_moments_.add(d);
+    step_experts(report, false);
+    report.status = StepStatus::gated;
+    return finish(report, x, d_hat_);
+  }
+
+  if (has_experts()) {
+    standardise_target(d);
+    step_experts(report, true);
+    for (std::size_t k = 0; k < n_d_; ++k) blends_[k].learn(d[k]);
+  } else {
+    for (std::size_t k = 0; k < n_d_; ++k) {
+      const double mean = d_moments_.running().mean(k);
+      naive_loss_[k] += (d[k] - history_[1][k]) * (d[k] - history_[1][k]);
+      mean_loss_[k] += (d[k] - mean) * (d[k] - mean);
+    }
+    report.status = StepStatus::applied;
+  }
+  memory_.push(x, history_.all(), d);
+  d_moments_.add(d);
+  widen_range(d);
+  ++samples_;
+  report = finish(report, x, d);
+  if (samples_ >= first_hold && samples_ <= last_hold && std::has_single_bit(samples_)) {
+    start_over();
+  } else if (samples_ > last_hold) {
+    x_moments_.follow();
+    d_moments_.follow();
+  }
+  return report;
+}
+
+StepReport AutoLearner::advance(std::span<const double> x) {
+  const FlushDenormals guard;
+  StepReport report{.status = StepStatus::rejected_input, .experts = experts_.size()};
+  if (!bring_up_to_date(x)) return report;
+  step_experts(report, false);
+  report.status = StepStatus::missing;
+  return finish(report, x, d_hat_);
+}
+
+// Every expert moves on, and learns target_ if there is one; what they report, added up.
+void AutoLearner::step_experts(StepReport& report, bool has_target) {
+  if (!has_experts()) return;
+  report.status = StepStatus::rejected_covariance;
+  for (Expert& e : experts_) {
+    const auto z = view(e, z_);
+    const StepReport one = has_target ? e.learner->learn(z, target_) : e.learner->advance(z);
+    report.status = std::min(report.status, one.status);
+    report.applied += one.applied;
+    report.rejected += one.rejected;
+    report.covariance_trace += one.covariance_trace;
+    if (has_target) replay(e);
+  }
+}
+
+// Learns a few of the samples in memory once more.
+void AutoLearner::replay(Expert& e) {
+  const std::size_t available = std::min(memory_.size(), e.plan.memory);
+  for (std::size_t n = 0; n < e.plan.replays && available > 0; ++n)
+    learn_again(e, 1 + rng_.below(available));
+}
+
+void AutoLearner::learn_again(Expert& e, std::size_t age) {
+  const auto row = memory_[age];
+  standardise(row.first(n_in_), row.subspan(n_in_, history_.lags() * n_d_), replay_z_);
+  for (std::size_t k = 0; k < n_d_; ++k)
+    target_again_[k] = d_moments_.standardised(k, row.last(n_d_)[k], target_reach);
+  e.learner->learn(view(e, replay_z_), target_again_);
+}
+
+// The experts learn all samples so far with the scale as it is known now.
+void AutoLearner::start_over() {
+  x_moments_.hold();
+  d_moments_.hold();
+  std::fill(squared_error_.begin(), squared_error_.end(), 1.0);
+  for (Expert& e : experts_) {
+    e.learner->reset();
+    for (std::size_t age = memory_.size(); age > 0; --age) {
+      learn_again(e, age);
+      replay(e);
+    }
+  }
+}
+
+void AutoLearner::widen_range(std::span<const double> d) {
+  const RunningMoments& seen = d_moments_.running();
+  for (std::size_t k = 0; k < n_d_; ++k) {
+    const double reach = RunningMoments::reach * seen.deviation(k);
+    const double v =
+        samples_ < believed ? d[k] : std::clamp(d[k], seen.mean(k) - reach, seen.mean(k) + reach);
+    low_[k] = samples_ == 0 ? v : std::min(low_[k], v);
+    high_[k] = samples_ == 0 ? v : std::max(high_[k], v);
+    const double more = margin * (high_[k] - low_[k]);
+    blends_[k].widen(low_[k] - more, high_[k] + more);
+  }
+}
+
+// The sample becomes part of the stream, with target d or what stands for it.
+StepReport AutoLearner::finish(StepReport report, std::span<const double> x,
+                               std::span<const double> d) {
+  x_moments_.add(x);
+  history_.push(d);
+  predicted_ = false;
+  std::fill(weights_.begin(), weights_.end(), 0.0);
+  for (const Blend& b : blends_)
+    for (std::size_t j = 0; j < weights_.size(); ++j)
+      weights_[j] += b.weights()[j] / static_cast<double>(n_d_);
+  report.weights = weights_;
+  return report;
+}
+
+void AutoLearner::start_forecast() {
+  ahead_history_ = history_;
+  if (has_experts())
+    for (Expert& e : experts_) e.learner->start_forecast();
+}
+
+std::span<const double> AutoLearner::forecast_next(std::span<const double> x) {
+  const FlushDenormals guard;
+  if (x.size() != n_in_ || !all_usable(x)) return no_prediction_;
+  predicted_ = false;  // z_, q_ and the experts' predictions are written over
+  if (has_experts()) {
+    standardise(x, ahead_history_.all(), z_);
+    for (std::size_t j = 0; j < experts_.size(); ++j) {
+      const auto d_hat = experts_[j].learner->forecast_next(view(experts_[j], z_));
+      std::copy(d_hat.begin(), d_hat.end(), expert_d_hat_.begin() + j * n_d_);
+    }
+    combine(ahead_history_[1], ahead_);
+  } else {
+    predict_first(ahead_);
+  }
+  ahead_history_.push(ahead_);
+  return ahead_;
+}
+
+}  // namespace kalstream

@@ -1,0 +1,182 @@
+#include "learner/blend.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "kernels/kernels.h"
+
+namespace kalstream {
+
+using kernels::active;
+
+namespace {
+
+constexpr double rate = 0.5;            // of both fast exponential weights, per squared error
+constexpr double share = 0.01;          // of the weight that is dealt out anew
+constexpr double forgetting = 1;    // of the ridges
+constexpr double strong_prior = 0.01;   // variance of u
+constexpr double weak_prior = 1;
+constexpr double prior_of_experts = 0.01;  // all together, in the final step
+constexpr double largest_loss = 16;     // of one expert in one step, in squared errors
+constexpr double largest_error = 4;     // a ridge learns from, in root mean squared errors
+
+// A running squared error, the newest at most nine times the old: one outlier must not set it.
+void track(double& squared_error, std::size_t t, double e) {
+  const double pace = std::max(1 / static_cast<double>(t + 1), 0.01);
+  const double newest = t == 0 ? e * e : std::min(e * e, 9 * squared_error);
+  squared_error += pace * (newest - squared_error);
+}
+
+// w_j ∗= exp(−rate·min((d − q_j)², 16 s²)/s²), normalised, with a share for everyone.
+void exponential_weights(std::span<double> w, std::span<const double> q, double d, double s2) {
+  if (!(s2 > 0)) return;  // so far no error at all
+  double least = largest_loss;
+  for (const double q_j : q) least = std::min(least, (d - q_j) * (d - q_j) / s2);
+  double sum = 0;
+  for (std::size_t j = 0; j < w.size(); ++j) {
+    const double loss = std::min((d - q[j]) * (d - q[j]) / s2, largest_loss);
+    sum += w[j] *= std::exp(-rate * (loss - least));
+  }
+  for (double& w_j : w) w_j = (1 - share) * w_j / sum + share / static_cast<double>(w.size());
+}
+
+}  // namespace
+
+Blend::Blend(std::size_t experts)
+    : q_(experts),
+      w_(experts),
+      ridges_{Ridge{strong_prior, std::vector<double>(experts * experts), std::vector<double>(experts)},
+              Ridge{weak_prior, std::vector<double>(experts * experts), std::vector<double>(experts)}},
+      final_loss_(experts + 1),
+      final_w_(experts + 1),
+      effective_(experts),
+      beyond_(experts),
+      V_(experts) {
+  reset();
+}
+
+void Blend::reset() {
+  const auto M = static_cast<double>(experts());
+  low_ = high_ = 0;
+  t_ = 0;
+  std::fill(w_.begin(), w_.end(), 1 / M);
+  average_error_ = best_error_ = 0;
+  for (Ridge& ridge : ridges_) {
+    std::fill(ridge.u.begin(), ridge.u.end(), 0.0);
+    std::fill(ridge.C.begin(), ridge.C.end(), 0.0);
+    for (std::size_t j = 0; j < experts(); ++j) ridge.C[j * experts() + j] = ridge.prior;
+    ridge.squared_error = 0;
+  }
+  candidate_w_.fill(1 / static_cast<double>(candidates));
+  std::fill(final_loss_.begin(), final_loss_.end(), 0.0);
+  weigh_final();
+  find_effective_weights();
+}
+
+void Blend::widen(double low, double high) {
+  low_ = t_ == 0 ? low : std::min(low_, low);
+  high_ = t_ == 0 ? high : std::max(high_, high);
+  weigh_final();
+  find_effective_weights();
+}
+
+double Blend::predict(std::span<const double> q) {
+  for (std::size_t j = 0; j < q.size(); ++j)
+    q_[j] = std::isfinite(q[j]) ? std::clamp(q[j], low_, high_) : (low_ + high_) / 2;
+  const double b = active().dot(q_.size(), w_.data(), q_.data());
+  for (std::size_t j = 0; j < q_.size(); ++j) beyond_[j] = q_[j] - b;
+  candidate_[average] = b;
+  for (const std::size_t k : {strong, weak})
+    candidate_[k] = std::clamp(
+        b + active().dot(q_.size(), ridges_[k - strong].u.data(), beyond_.data()), low_, high_);
+  best_ = std::inner_product(candidate_.begin(), candidate_.end(), candidate_w_.begin(), 0.0);
+  const double d_hat = active().dot(q_.size(), final_w_.data(), q_.data()) + final_w_.back() * best_;
+  return std::clamp(d_hat, low_, high_);
+}
+
+void Blend::learn(double d) {
+  d = std::clamp(d, low_, high_);
+  learn_final(d);
+  learn_best(d);
+  for (const std::size_t k : {strong, weak}) learn_ridge(ridges_[k - strong], candidate_[k], d);
+  learn_average(d);
+  ++t_;
+  find_effective_weights();
+}
+
+void Blend::learn_average(double d) {
+  track(average_error_, t_, d - candidate_[average]);
+  exponential_weights(w_, q_, d, average_error_);
+}
+
+// Recursive least squares with measurement noise s², the running squared error, and forgetting as
+// long as that does not lift the covariance above its prior: for x = q − b and V = Cx,
+//   u ← u + V e/(xᵀV + s²);   C ← (C − VVᵀ/(xᵀV + s²))/λ
+void Blend::learn_ridge(Ridge& ridge, double prediction, double d) {
+  const std::size_t M = experts();
+  double e = d - prediction;
+  if (t_ > 0) {
+    const double limit = largest_error * std::sqrt(ridge.squared_error);
+    e = std::clamp(e, -limit, limit);
+  }
+  track(ridge.squared_error, t_, e);
+  for (std::size_t i = 0; i < M; ++i)
+    V_[i] = active().dot(M, &ridge.C[i * M], beyond_.data());
+  const double S = std::max(active().dot(M, beyond_.data(), V_.data()), 0.0) + ridge.squared_error;
+  if (!(S > 0)) return;
+  double trace = 0;
+  for (std::size_t i = 0; i < M; ++i) {
+    ridge.u[i] += V_[i] * (e / S);
+    active().axpy(M, -V_[i] / S, V_.data(), &ridge.C[i * M]);
+    trace += ridge.C[i * M + i];
+  }
+  if (trace > forgetting * static_cast<double>(M) * ridge.prior) return;
+  for (double& c : ridge.C) c /= forgetting;
+}
+
+void Blend::learn_best(double d) {
+  track(best_error_, t_, d - best_);
+  exponential_weights(candidate_w_, candidate_, d, best_error_);
+}
+
+void Blend::learn_final(double d) {
+  for (std::size_t j = 0; j < experts(); ++j) final_loss_[j] += (d - q_[j]) * (d - q_[j]);
+  final_loss_.back() += (d - best_) * (d - best_);
+  weigh_final();
+}
+
+// final_w_j ∝ π_j exp(−η L_j) with η = 1/(2ρ²), which never grows because the interval never shrinks.
+void Blend::weigh_final() {
+  const double rho = high_ - low_;
+  const double eta = rho > 0 ? 1 / (2 * rho * rho) : 0;
+  const double least = *std::min_element(final_loss_.begin(), final_loss_.end());
+  double sum = 0;
+  for (std::size_t j = 0; j < final_w_.size(); ++j) {
+    const double prior = j < experts() ? prior_of_experts / static_cast<double>(experts())
+                                       : 1 - prior_of_experts;
+    sum += final_w_[j] = prior * std::exp(-eta * (final_loss_[j] - least));
+  }
+  for (double& w : final_w_) w /= sum;
+}
+
+double Blend::regret_bound() const {
+  const double rho = high_ - low_;
+  return 2 * rho * rho * std::log(static_cast<double>(experts()) / prior_of_experts);
+}
+
+// A ridge predicts b + uᵀ(q − b): expert j counts u_j + w_j(1 − Σu).
+void Blend::find_effective_weights() {
+  double of_average = candidate_w_[average];
+  for (const std::size_t k : {strong, weak}) {
+    const auto& u = ridges_[k - strong].u;
+    of_average += candidate_w_[k] * (1 - std::accumulate(u.begin(), u.end(), 0.0));
+  }
+  for (std::size_t j = 0; j < experts(); ++j)
+    effective_[j] =
+        final_w_[j] + final_w_.back() * (of_average * w_[j] +
+                                         candidate_w_[strong] * ridges_[0].u[j] +
+                                         candidate_w_[weak] * ridges_[1].u[j]);
+}
+
+}  // namespace kalstream

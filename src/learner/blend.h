@@ -1,0 +1,83 @@
+// Many predictions of one number, made into one that is hardly worse than the best of them.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace kalstream {
+
+/// Learns how to combine the predictions q_1 … q_M of experts, in four steps:
+///
+///   average  b = Σ w_j q_j; exponential weights, w_j ∗= exp(−½(d − q_j)²/s²), where s² is the running
+///            squared error of b; after each step a hundredth of all weight is shared out evenly
+///   ridges   b + uᵀ(q − b): recursive least squares on what the experts say beyond the average,
+///            one with a strong and one with a weak prior at u = 0
+///   best     exponential weights again, over the average and the two ridges
+///   final    exponential weights with a guarantee, over the best and every single expert: with
+///            prior π, and ρ the width of the interval that holds all predictions and targets, the
+///            loss is exp-concave for η = 1/(2ρ²), which gives at every t and for every expert
+///
+///                Σ(d − d̂)² ≤ Σ(d − q_j)² + 2ρ² ln(1/π_j)
+///
+/// Scale-free: everything in units of `interval` and of the errors seen.
+class Blend {
+ public:
+  explicit Blend(std::size_t experts);
+
+  /// The interval that holds what will be predicted and learnt; it may only grow.
+  void widen(double low, double high);
+
+  /// d̂ for the experts' predictions, which are first held within the interval. Changes nothing
+  /// but q(), which is what learn then learns from.
+  double predict(std::span<const double> q);
+
+  /// d is held within the interval.
+  void learn(double d);
+
+  void reset();
+
+  std::size_t experts() const { return w_.size(); }
+  std::span<const double> q() const { return q_; }
+  /// How much each expert counts in the last prediction: d̂ = Σ weight_j q_j, Σ weight_j = 1. A
+  /// ridge may give negative ones.
+  std::span<const double> weights() const { return effective_; }
+  /// The right-hand side of the guarantee beyond expert j's own loss.
+  double regret_bound() const;
+
+ private:
+  struct Ridge {
+    double prior;            // variance of each u_j at the start
+    std::vector<double> C;   // covariance of u, M × M
+    std::vector<double> u;
+    double squared_error = 0;
+  };
+  enum Candidate : std::size_t { average, strong, weak, candidates };
+
+  void learn_average(double d);
+  void learn_ridge(Ridge& ridge, double prediction, double d);
+  void learn_best(double d);
+  void learn_final(double d);
+  void weigh_final();
+  void find_effective_weights();
+
+  double low_ = 0;
+  double high_ = 0;
+  std::size_t t_ = 0;
+  std::vector<double> q_;
+  std::vector<double> w_;
+  double average_error_ = 0;  // s²
+  std::array<Ridge, 2> ridges_;
+  std::array<double, candidates> candidate_{};
+  std::array<double, candidates> candidate_w_{};
+  double best_ = 0;
+  double best_error_ = 0;
+  std::vector<double> final_loss_;  // of each expert, then of the best
+  std::vector<double> final_w_;     // the same order
+  std::vector<double> effective_;
+  std::vector<double> beyond_;  // q − b
+  std::vector<double> V_;       // C (q − b)
+};
+
+}  // namespace kalstream
