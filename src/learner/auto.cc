@@ -6,16 +6,21 @@
 
 #include "core/denormals.h"
 #include "core/finite.h"
+#include "core/rng.h"
 
 namespace kalstream {
 namespace {
 
 constexpr double input_reach = 10;   // deviations; beyond, inputs and past targets are cut
 constexpr double target_reach = 5;   // the same for what is learnt
-constexpr double error_reach = 60;    // root mean squared errors a target may be off to be learnt as it is
+constexpr double error_reach = 6;    // root mean squared errors a target may be off to be learnt as it is
 constexpr double margin = 0.1;       // of the range of targets, added on either side
-constexpr std::size_t patience = 3;  // targets far off in a row that are believed
-constexpr std::size_t believed = 16;  // samples before a target can be far off
+constexpr double belief = 20;        // deviations a target may be off …
+constexpr double input_belief = 1000;  // … and an input
+constexpr std::size_t patience = 3;  // samples beyond belief in a row that are believed
+constexpr double alarm = 4;          // times the usual squared error that mean the stream has changed
+constexpr std::size_t quiet = 200;   // samples between two such
+constexpr std::size_t believed = 16;  // samples before one can be beyond belief
 constexpr std::size_t memory = 1000;  // samples
 
 /// Units for a network of at most `weights` gate weights, and at least four.
@@ -157,17 +162,16 @@ void SampleMemory::push(std::span<const double> a, std::span<const double> b,
                         std::span<const double> c) {
   auto row = rows_.begin() + static_cast<std::ptrdiff_t>(count_++ % capacity_ * numbers_);
   for (const auto part : {a, b, c}) row = std::copy(part.begin(), part.end(), row);
+  size_ = std::min(size_ + 1, capacity_);
 }
 
 AutoLearner::AutoLearner(const Auto& options, const NetworkOptions& network)
     : n_in_(network.inputs),
       n_d_(network.outputs),
-      seed_(network.seed),
       x_moments_(n_in_),
       d_moments_(n_d_),
       history_(std::max<std::size_t>(options.lags, 1), n_d_),
       memory_(memory, n_in_ + (history_.lags() + 1) * n_d_),
-      rng_(network.seed),
       low_(n_d_),
       high_(n_d_),
       naive_loss_(n_d_),
@@ -196,15 +200,17 @@ AutoLearner::AutoLearner(const AutoLearner& other)
     : Learner(other),
       n_in_(other.n_in_),
       n_d_(other.n_d_),
-      seed_(other.seed_),
       x_moments_(other.x_moments_),
       d_moments_(other.d_moments_),
       history_(other.history_),
       memory_(other.memory_),
-      rng_(other.rng_),
       blends_(other.blends_),
+      steps_(other.steps_),
       samples_(other.samples_),
-      outliers_in_a_row_(other.outliers_in_a_row_),
+      since_change_(other.since_change_),
+      usual_error_(other.usual_error_),
+      present_error_(other.present_error_),
+      unbelievable_in_a_row_(other.unbelievable_in_a_row_),
       low_(other.low_),
       high_(other.high_),
       naive_loss_(other.naive_loss_),
@@ -232,10 +238,10 @@ void AutoLearner::reset() {
   d_moments_.reset();
   history_.reset();
   memory_.reset();
-  rng_ = Rng(seed_);
   for (Blend& b : blends_) b.reset();
-  samples_ = 0;
-  outliers_in_a_row_ = 0;
+  steps_ = samples_ = since_change_ = 0;
+  usual_error_ = present_error_ = 0;
+  unbelievable_in_a_row_ = 0;
   for (auto* v : {&low_, &high_, &naive_loss_, &mean_loss_}) std::fill(v->begin(), v->end(), 0.0);
   predicted_ = false;
   std::fill(squared_error_.begin(), squared_error_.end(), 1.0);
@@ -249,8 +255,10 @@ std::span<const double> AutoLearner::view(const Expert& expert, std::span<const 
 
 void AutoLearner::standardise(std::span<const double> x, std::span<const double> targets,
                               std::span<double> z) {
-  for (std::size_t k = 0; k < x.size(); ++k)
-    z[k] = x_moments_.standardised(k, x[k], input_reach);
+  for (std::size_t k = 0; k < x.size(); ++k) {
+    const double v = (x[k] - x_moments_.mean(k)) / x_moments_.deviation(k);
+    z[k] = std::abs(v) > input_belief ? 0 : std::clamp(v, -input_reach, input_reach);
+  }
   for (std::size_t k = 0; k < targets.size(); ++k)
     z[n_in_ + k] = d_moments_.standardised(k % n_d_, targets[k], input_reach);
 }
@@ -262,7 +270,7 @@ void AutoLearner::standardise_target(std::span<const double> d) {
     const double reach = error_reach * std::sqrt(squared_error_[k]);
     const double seen = d_moments_.standardised(k, d[k], target_reach);
     target_[k] = std::clamp(seen, expected - reach, expected + reach);
-    const double e = seen - expected;
+    const double e = target_[k] - expected;
     const double pace = std::max(1 / static_cast<double>(samples_), 0.01);
     squared_error_[k] += pace * (std::min(e * e, 9 * squared_error_[k]) - squared_error_[k]);
   }
@@ -309,11 +317,11 @@ std::span<const double> AutoLearner::predict(std::span<const double> x) {
   return bring_up_to_date(x) ? d_hat_ : no_prediction_;
 }
 
-bool AutoLearner::is_outlier(std::span<const double> d) const {
+bool AutoLearner::is_beyond(const RunningMoments& seen, std::span<const double> v,
+                            double deviations) const {
   if (samples_ < believed) return false;
-  const RunningMoments& seen = d_moments_.running();
-  for (std::size_t k = 0; k < n_d_; ++k)
-    if (std::abs(d[k] - seen.mean(k)) > RunningMoments::reach * seen.deviation(k)) return true;
+  for (std::size_t k = 0; k < v.size(); ++k)
+    if (std::abs(v[k] - seen.mean(k)) > deviations * seen.deviation(k)) return true;
   return false;
 }
 
@@ -321,18 +329,22 @@ StepReport AutoLearner::learn(std::span<const double> x, std::span<const double>
   const FlushDenormals guard;
   StepReport report{.status = StepStatus::rejected_input, .experts = experts_.size()};
   if (d.size() != n_d_ || !all_usable(d) || !bring_up_to_date(x)) return report;
-  outliers_in_a_row_ = is_outlier(d) ? outliers_in_a_row_ + 1 : 0;
-  if (outliers_in_a_row_ > 0 && outliers_in_a_row_ < patience) {
+  const bool bad_target = is_beyond(d_moments_.running(), d, belief);
+  const bool bad_input = is_beyond(x_moments_.running(), x, input_belief);
+  unbelievable_in_a_row_ = bad_target || bad_input ? unbelievable_in_a_row_ + 1 : 0;
+  if (unbelievable_in_a_row_ > 0 && unbelievable_in_a_row_ < patience) {
     d_moments_.add(d);
     step_experts(report, false);
+    memory_.push(x, history_.all(), no_prediction_);
     report.status = StepStatus::gated;
-    return finish(report, x, d_hat_);
+    return finish(report, x, bad_target ? std::span<const double>(d_hat_) : d);
   }
 
   if (has_experts()) {
     standardise_target(d);
     step_experts(report, true);
     for (std::size_t k = 0; k < n_d_; ++k) blends_[k].learn(d[k]);
+    watch();
   } else {
     for (std::size_t k = 0; k < n_d_; ++k) {
       const double mean = d_moments_.running().mean(k);
@@ -375,23 +387,45 @@ void AutoLearner::step_experts(StepReport& report, bool has_target) {
     report.applied += one.applied;
     report.rejected += one.rejected;
     report.covariance_trace += one.covariance_trace;
-    if (has_target) replay(e);
+    if (has_target) replay(e, 0);
   }
 }
 
 // Learns a few of the samples in memory once more.
-void AutoLearner::replay(Expert& e) {
+void AutoLearner::replay(Expert& e, std::size_t turn) {
   const std::size_t available = std::min(memory_.size(), e.plan.memory);
-  for (std::size_t n = 0; n < e.plan.replays && available > 0; ++n)
-    learn_again(e, 1 + rng_.below(available));
+  if (e.plan.replays == 0 || available == 0) return;
+  Rng rng(e.plan.network.seed ^ (steps_ << 20) ^ (std::uint64_t{turn} << 54));  // without memory, so that one sample less changes little
+  for (std::size_t n = 0; n < e.plan.replays; ++n) learn_again(e, 1 + rng.below(available));
 }
 
 void AutoLearner::learn_again(Expert& e, std::size_t age) {
   const auto row = memory_[age];
+  if (!all_finite(row)) return;  // was not believed
   standardise(row.first(n_in_), row.subspan(n_in_, history_.lags() * n_d_), replay_z_);
   for (std::size_t k = 0; k < n_d_; ++k)
     target_again_[k] = d_moments_.standardised(k, row.last(n_d_)[k], target_reach);
   e.learner->learn(view(e, replay_z_), target_again_);
+}
+
+// A stream whose errors are suddenly far above the usual has changed. What it was like before is
+// forgotten; experts without replay go on and adapt, those with it start over.
+void AutoLearner::watch() {
+  double e2 = 0;
+  for (std::size_t k = 0; k < n_d_; ++k) {
+    const double expected = (d_hat_[k] - d_moments_.mean(k)) / d_moments_.deviation(k);
+    e2 += (target_[k] - expected) * (target_[k] - expected);
+  }
+  ++since_change_;
+  const double n = static_cast<double>(since_change_);
+  usual_error_ += std::max(1 / n, 1.0 / 500) * (e2 - usual_error_);
+  present_error_ += std::max(1 / n, 1.0 / 16) * (e2 - present_error_);
+  if (since_change_ < quiet || present_error_ < alarm * usual_error_) return;
+  since_change_ = 0;
+  memory_.keep(memory_.size() < believed ? memory_.size() : believed);
+  for (Expert& e : experts_)
+    if (e.plan.replays > 0) start_over(e);
+  for (Blend& b : blends_) b.become_open();
 }
 
 // The experts learn all samples so far with the scale as it is known now.
@@ -399,12 +433,14 @@ void AutoLearner::start_over() {
   x_moments_.hold();
   d_moments_.hold();
   std::fill(squared_error_.begin(), squared_error_.end(), 1.0);
-  for (Expert& e : experts_) {
-    e.learner->reset();
-    for (std::size_t age = memory_.size(); age > 0; --age) {
-      learn_again(e, age);
-      replay(e);
-    }
+  for (Expert& e : experts_) start_over(e);
+}
+
+void AutoLearner::start_over(Expert& e) {
+  e.learner->reset();
+  for (std::size_t age = memory_.size(); age > 0; --age) {
+    learn_again(e, age);
+    replay(e, age);
   }
 }
 
@@ -424,6 +460,7 @@ void AutoLearner::widen_range(std::span<const double> d) {
 // The sample becomes part of the stream, with target d or what stands for it.
 StepReport AutoLearner::finish(StepReport report, std::span<const double> x,
                                std::span<const double> d) {
+  ++steps_;
   x_moments_.add(x);
   history_.push(d);
   predicted_ = false;

@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "core/rng.h"
 #include "kalstream/learner.h"
 #include "learner/blend.h"
 #include "learner/history.h"
@@ -61,17 +60,20 @@ class SampleMemory {
       : capacity_(capacity), numbers_(numbers), rows_(capacity * numbers) {}
 
   void push(std::span<const double> a, std::span<const double> b, std::span<const double> c);
-  std::size_t size() const { return std::min<std::size_t>(count_, capacity_); }
+  std::size_t size() const { return size_; }
   /// The sample `age` ≥ 1 steps ago.
   std::span<const double> operator[](std::size_t age) const {
     return std::span(rows_).subspan((count_ - age) % capacity_ * numbers_, numbers_);
   }
-  void reset() { count_ = 0; }
+  /// Forgets all but the newest.
+  void keep(std::size_t newest) { size_ = std::min(size_, newest); }
+  void reset() { keep(0); }
 
  private:
   std::size_t capacity_;
   std::size_t numbers_;
-  std::uint64_t count_ = 0;
+  std::uint64_t count_ = 0;  // pushed so far
+  std::size_t size_ = 0;
   std::vector<double> rows_;
 };
 
@@ -81,7 +83,8 @@ class SampleMemory {
 /// samples) they are taken anew at every doubling, and the experts start over and learn all samples
 /// so far again: later scales would not fit what they learnt with earlier ones.
 ///
-/// A target more than ten deviations off counts as missing, unless it is the third in a row.
+/// A target more than twenty deviations off counts as missing, unless it is the third in a row. When
+/// the errors are suddenly far above the usual, what was learnt by heart is forgotten.
 class AutoLearner final : public Learner {
  public:
   AutoLearner(const Auto& options, const NetworkOptions& network);
@@ -113,11 +116,13 @@ class AutoLearner final : public Learner {
   void combine(std::span<const double> last, std::span<double> d_hat);
   void predict_first(std::span<double> d_hat) const;
   bool bring_up_to_date(std::span<const double> x);
-  bool is_outlier(std::span<const double> d) const;
+  bool is_beyond(const RunningMoments& seen, std::span<const double> v, double deviations) const;
+  void watch();
   void step_experts(StepReport& report, bool has_target);
-  void replay(Expert& expert);
+  void replay(Expert& expert, std::size_t turn);
   void learn_again(Expert& expert, std::size_t age);
   void start_over();
+  void start_over(Expert& expert);
   void widen_range(std::span<const double> d);
   StepReport finish(StepReport report, std::span<const double> x, std::span<const double> d);
 
@@ -126,16 +131,18 @@ class AutoLearner final : public Learner {
 
   std::size_t n_in_;
   std::size_t n_d_;
-  std::uint64_t seed_;
   std::vector<Expert> experts_;
   HeldMoments x_moments_;
   HeldMoments d_moments_;
   TargetHistory history_;
   SampleMemory memory_;
-  Rng rng_;
   std::vector<Blend> blends_;
-  std::uint64_t samples_ = 0;  // with a target that was learnt
-  std::size_t outliers_in_a_row_ = 0;
+  std::uint64_t steps_ = 0;
+  std::uint64_t samples_ = 0;       // of them, with a target that was learnt
+  std::uint64_t since_change_ = 0;  // samples
+  double usual_error_ = 0;          // squared, standardised
+  double present_error_ = 0;
+  std::size_t unbelievable_in_a_row_ = 0;
   std::vector<double> low_, high_;           // of the targets
   std::vector<double> naive_loss_, mean_loss_;  // before there are experts
 

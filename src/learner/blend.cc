@@ -14,7 +14,7 @@ namespace {
 
 constexpr double rate = 0.5;            // of both fast exponential weights, per squared error
 constexpr double share = 0.01;          // of the weight that is dealt out anew
-constexpr double forgetting = 1;    // of the ridges
+constexpr double forgetting = 0.999;    // of the ridges
 constexpr double strong_prior = 0.01;   // variance of u
 constexpr double weak_prior = 1;
 constexpr double prior_of_experts = 0.01;  // all together, in the final step
@@ -64,14 +64,20 @@ void Blend::reset() {
   average_error_ = best_error_ = 0;
   for (Ridge& ridge : ridges_) {
     std::fill(ridge.u.begin(), ridge.u.end(), 0.0);
-    std::fill(ridge.C.begin(), ridge.C.end(), 0.0);
-    for (std::size_t j = 0; j < experts(); ++j) ridge.C[j * experts() + j] = ridge.prior;
     ridge.squared_error = 0;
   }
+  become_open();
   candidate_w_.fill(1 / static_cast<double>(candidates));
   std::fill(final_loss_.begin(), final_loss_.end(), 0.0);
   weigh_final();
   find_effective_weights();
+}
+
+void Blend::become_open() {
+  for (Ridge& ridge : ridges_) {
+    std::fill(ridge.C.begin(), ridge.C.end(), 0.0);
+    for (std::size_t j = 0; j < experts(); ++j) ridge.C[j * experts() + j] = ridge.prior;
+  }
 }
 
 void Blend::widen(double low, double high) {

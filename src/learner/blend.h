@@ -37,6 +37,8 @@ class Blend {
   void learn(double d);
 
   void reset();
+  /// The ridges go on from where they are, but learn as at the start.
+  void become_open();
 
   std::size_t experts() const { return w_.size(); }
   std::span<const double> q() const { return q_; }
