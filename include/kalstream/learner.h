@@ -15,9 +15,9 @@ namespace kalstream {
 ///     auto d_hat = learner->predict(x);          // uses targets before this sample only
 ///     auto report = learner->learn(x, d);        // or advance(x) when the target is missing
 ///
-/// After construction predict, learn and advance neither allocate nor throw, and nothing prints. A
-/// sample that cannot be used (wrong size, not finite, inputs beyond ±1e100) leaves the learner as
-/// it was and is reported.
+/// After construction predict, learn, advance and forecasts neither allocate nor throw, and nothing
+/// prints. A sample that cannot be used (wrong size, not finite, inputs beyond ±1e100) leaves the
+/// learner as it was and is reported.
 class Learner {
  public:
   virtual ~Learner() = default;

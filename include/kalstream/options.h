@@ -59,9 +59,9 @@ struct GateBias {
 
 /// One hidden layer, of LSTM units in the paper (eqs 1–6), and an output layer (eq. 7).
 struct NetworkOptions {
-  std::size_t inputs = 1;   ///< numbers per sample, the constant not counted
+  std::size_t inputs = 1;  ///< numbers per sample, the constant not counted
   Cell cell = Cell::lstm;
-  std::size_t hidden = 16;  ///< n_s ≥ 1
+  std::size_t hidden = 16;  ///< n_s ≥ 1; 0 for a linear model: feedforward and direct
   std::size_t outputs = 1;  ///< n_d ≥ 1
   bool input_bias = true;   ///< append a constant 1 to every input: n_x = inputs + 1
   bool output_bias = true;  ///< one more column of W^d, fed with 1

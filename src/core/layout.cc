@@ -25,8 +25,8 @@ std::vector<Block> ParameterLayout::blocks(Partition partition) const {
           blocks.back().push_back({(gate * n_s + unit) * row, row});
         }
       break;
-    default:  // gate
-      for (std::size_t gate = 0; gate < gates(); ++gate)
+    default:  // gate; a linear model has none
+      for (std::size_t gate = 0; gate < gates() && n_s > 0; ++gate)
         blocks.push_back({{gate * n_s * row, n_s * row}});
   }
   // Output rows never meet in one d̂_k; a block for each loses nothing but the gate form's symmetry.

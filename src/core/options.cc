@@ -50,7 +50,9 @@ double Schedule::at(std::uint64_t t) const {
 
 void NetworkOptions::validate() const {
   require(inputs + (input_bias ? 1 : 0) >= 1, "inputs", "at least 1");
-  require(hidden >= 1 || (cell == Cell::feedforward && direct), "hidden", "at least 1");
+  const bool linear = cell == Cell::feedforward && direct && (inputs >= 1 || output_bias);
+  require(hidden >= 1 || linear, "hidden",
+          "at least 1, unless the cell is feedforward and the inputs reach the output directly");
   require(outputs >= 1, "outputs", "at least 1");
   require(derivative == Derivative::tbptt || cell == Cell::lstm, "derivative",
           "tbptt, unless the cell is lstm");

@@ -79,6 +79,28 @@ TEST(Options, Network) {
   network.input_bias = false;
   expect_names(network, "inputs");
 
+  for (const Cell cell : {Cell::lstm, Cell::simple, Cell::feedforward})
+    for (const bool direct : {false, true}) {
+      network = {};
+      network.cell = cell;
+      network.direct = direct;
+      EXPECT_NO_THROW(network.validate());
+      network.derivative = Derivative::rtrl;
+      if (cell == Cell::lstm)
+        EXPECT_NO_THROW(network.validate());
+      else
+        expect_names(network, "derivative");
+      network.derivative = Derivative::tbptt;
+      network.hidden = 0;  // a linear model
+      if (cell == Cell::feedforward && direct)
+        EXPECT_NO_THROW(network.validate());
+      else
+        expect_names(network, "hidden");
+      network.inputs = 0;
+      network.output_bias = false;  // nothing left to learn
+      expect_names(network, "hidden");
+    }
+
   for (const double bad : {-0.1, nan, infinity})
     expect_names(with(&NetworkOptions::weight_deviation, bad), "weight_deviation");
   EXPECT_NO_THROW(with(&NetworkOptions::weight_deviation, 0.0).validate());

@@ -430,20 +430,71 @@ TEST_P(Kernels, LstmBackward) {
   });
 }
 
+TEST_P(Kernels, TanhForward) {
+  for_layers([&](const Layer& s, Rng& rng) {
+    const std::size_t units = in_eights(s.n_s);
+    const Vector W = normals(rng, s.n() * (units + 8), 0.3);
+    const Vector input = normals(rng, s.n());
+    const auto run = [&](const kernels::Kernels& with) {
+      AlignedVector y(units);
+      with.tanh_forward(s.n_s, s.n(), W.data(), input.data(), y.data());
+      return Vector(y.begin(), y.begin() + static_cast<std::ptrdiff_t>(s.n_s));
+    };
+    EXPECT_TRUE(near(run(tested), run(reference()), rounding(s.n())));
+  });
+}
+
+TEST_P(Kernels, TanhBackward) {
+  for_layers([&](const Layer& s, Rng& rng) {
+    const std::size_t units = in_eights(s.n_s);
+    Vector W_y;
+    for (std::size_t r = 0; r < s.n_s; ++r) {
+      const AlignedVector row = padded(normals(rng, s.n_s, 0.3), units);
+      W_y.insert(W_y.end(), row.begin(), row.end());
+    }
+    const AlignedVector y = padded(normals(rng, s.n_s, 0.3), units);
+    const Vector dy_start = normals(rng, s.n_s);
+    const auto run = [&](const kernels::Kernels& with, const double* W) {
+      AlignedVector da(units);
+      AlignedVector dy = padded(dy_start, units);
+      with.tanh_backward(s.n_s, W, y.data(), da.data(), dy.data());
+      return std::pair(Vector(da.data(), da.data() + s.n_s), Vector(dy.data(), dy.data() + s.n_s));
+    };
+    const auto [da, dy] = run(tested, W_y.data());
+    const auto [da_expected, dy_expected] = run(reference(), W_y.data());
+    EXPECT_TRUE(near(da, da_expected, 4 * epsilon));
+    EXPECT_TRUE(near(dy, dy_expected, rounding(s.n_s)));
+    const auto [da_alone, dy_alone] = run(tested, nullptr);
+    EXPECT_TRUE(same_bits(da_alone, da));
+    EXPECT_TRUE(same_bits(dy_alone, dy_start));
+  });
+}
+
+// A linear model has a layer of no units.
+TEST_P(Kernels, NoUnits) {
+  const Vector numbers(16, 42.0);
+  Vector out = numbers;
+  tested.tanh_forward(0, 3, numbers.data(), numbers.data(), out.data());
+  tested.tanh_backward(0, nullptr, numbers.data(), out.data(), out.data() + 8);
+  tested.outer_products(1, 0, 9, numbers.data(), 8, numbers.data(), 16, out.data());
+  EXPECT_TRUE(same_bits(out, numbers));
+}
+
 TEST_P(Kernels, OuterProducts) {
   for_layers([&](const Layer& s, Rng& rng) {
-    const std::size_t A_stride = 4 * s.n_s + 3;
-    const std::size_t B_stride = in_eights(s.n());
-    const Vector A = normals(rng, s.steps * A_stride);
-    const Vector B = normals(rng, s.steps * B_stride);
-    Vector C(4 * s.n_s * s.n() + 1, 42.0);
-    Vector expected = C;
-    tested.outer_products(s.steps, 4 * s.n_s, s.n(), A.data(), A_stride, B.data(), B_stride,
-                          C.data());
-    reference().outer_products(s.steps, 4 * s.n_s, s.n(), A.data(), A_stride, B.data(), B_stride,
-                               expected.data());
-    EXPECT_TRUE(near(C, expected, rounding(s.steps)));
-    EXPECT_EQ(C.back(), 42.0);
+    for (const std::size_t rows : {s.n_s, 4 * s.n_s}) {
+      const std::size_t A_stride = rows + 3;
+      const std::size_t B_stride = in_eights(s.n());
+      const Vector A = normals(rng, s.steps * A_stride);
+      const Vector B = normals(rng, s.steps * B_stride);
+      Vector C(rows * s.n() + 1, 42.0);
+      Vector expected = C;
+      tested.outer_products(s.steps, rows, s.n(), A.data(), A_stride, B.data(), B_stride, C.data());
+      reference().outer_products(s.steps, rows, s.n(), A.data(), A_stride, B.data(), B_stride,
+                                 expected.data());
+      EXPECT_TRUE(near(C, expected, rounding(s.steps)));
+      EXPECT_EQ(C.back(), 42.0);
+    }
   });
 }
 

@@ -1,8 +1,7 @@
-#include "kalstream/learner.h"
-
 #include <algorithm>
 
 #include "core/finite.h"
+#include "kalstream/learner.h"
 #include "learner/auto.h"
 #include "learner/mixture.h"
 #include "learner/network_learner.h"

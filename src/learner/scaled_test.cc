@@ -42,11 +42,8 @@ class Spy final : public Learner {
     log_->x.push_back(copy(x));
     return {.status = StepStatus::missing, .weights = {}};
   }
-  bool forecast(std::size_t horizon, std::span<const double>, std::span<double> d_hat) override {
-    for (std::size_t k = 0; k < horizon; ++k)
-      std::copy(prediction_.begin(), prediction_.end(), d_hat.begin() + k * outputs());
-    return true;
-  }
+  void start_forecast() override {}
+  std::span<const double> forecast_next(std::span<const double>) override { return prediction_; }
   std::unique_ptr<Learner> clone() const override { return std::make_unique<Spy>(*this); }
   void reset() override {}
 

@@ -67,7 +67,8 @@ void cell_backward(const ParameterLayout& layout, const CellWeights& weights, co
                                     step.tanh_c, da, dy, dc);
   else
     kernels::active().tanh_backward(
-        layout.n_s, layout.cell == Cell::simple ? weights.recurrent.data() : nullptr, step.y, da, dy);
+        layout.n_s, layout.cell == Cell::simple ? weights.recurrent.data() : nullptr, step.y, da,
+        dy);
 }
 
 namespace {

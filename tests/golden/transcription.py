@@ -11,6 +11,9 @@ explicit inverses, double precision. Equation numbers are the paper's. Needs Num
 Conventions
   theta    W, (4 n_s) x (n_x + n_s), row after row, gates in the order z, i, f, o, columns
            [x ; 1 ; y_{t-1}]; then W^d, n_d x (n_s + 1), whose last column multiplies a constant 1.
+  cell     beside lstm: simple, y = tanh(W [x ; 1 ; y_{t-1}]), and feedforward, y = tanh(W [x ; 1]),
+           with one row of W per unit.
+  direct   W^d has a column more for each input, which multiplies x / sqrt(number of inputs).
   t        the number of targets seen before this one (gated ones count, missing ones do not): the
            argument of every schedule.
   H_i = 0  a block on which d̂_t does not depend has gain 0 (and P_i gains q), also where the noise is
@@ -47,40 +50,53 @@ def logistic(a):
 
 
 class Network:
-    """One LSTM layer and an output layer. Holds sizes only; weights are passed in as theta."""
+    """A hidden layer and an output layer. Holds sizes only; weights are passed in as theta."""
 
-    def __init__(self, inputs, hidden, outputs, output_activation):
+    def __init__(self, inputs, hidden, outputs, output_activation, cell="lstm", direct=False):
         self.n_x = inputs + 1  # the constant 1 is the last input
         self.n_s = hidden
         self.n_d = outputs
         self.output_activation = output_activation
-        self.n_gates = 4 * hidden * (self.n_x + hidden)
-        self.n_theta = self.n_gates + outputs * (hidden + 1)
+        self.cell = cell
+        self.direct = direct
+        self.gates = 4 if cell == "lstm" else 1
+        self.row = self.n_x + (0 if cell == "feedforward" else hidden)
+        self.output_row = hidden + 1 + (inputs if direct else 0)
+        self.n_gates = self.gates * hidden * self.row
+        self.n_theta = self.n_gates + outputs * self.output_row
 
     def matrices(self, theta):
-        """theta as W, (4 n_s) x (n_x + n_s), and W^d, n_d x (n_s + 1)."""
-        W = theta[: self.n_gates].reshape(4 * self.n_s, self.n_x + self.n_s)
-        Wd = theta[self.n_gates :].reshape(self.n_d, self.n_s + 1)
+        """theta as W, (4 n_s) x (n_x + n_s) of an LSTM, and W^d, n_d x (n_s + 1 [+ inputs])."""
+        W = theta[: self.n_gates].reshape(self.gates * self.n_s, self.row)
+        Wd = theta[self.n_gates :].reshape(self.n_d, self.output_row)
         return W, Wd
 
     def step(self, theta, x, c_before, y_before):
         """Eqs 1-6 for one raw input; returns every intermediate value by name."""
         W, _ = self.matrices(theta)
         n_s = self.n_s
-        u = np.concatenate([x, [1.0], y_before])
+        u = np.concatenate([x, [1.0], y_before])[: self.row]
         a = W @ u
+        if self.cell != "lstm":
+            return {"x": x, "u": u, "c": c_before, "y": np.tanh(a)}
         z = np.tanh(a[:n_s])
         i = logistic(a[n_s : 2 * n_s])
         f = logistic(a[2 * n_s : 3 * n_s])
         o = logistic(a[3 * n_s :])
         c = i * z + f * c_before
         y = o * np.tanh(c)
-        return {"u": u, "z": z, "i": i, "f": f, "o": o, "c": c, "y": y, "c_before": c_before}
+        return {"x": x, "u": u, "z": z, "i": i, "f": f, "o": o, "c": c, "y": y,
+                "c_before": c_before}
 
-    def output(self, theta, y):
-        """Eq. 7, and the derivative of the output activation."""
+    def output_input(self, s):
+        """What W^d multiplies after step s."""
+        x = s["x"] / math.sqrt(len(s["x"])) if self.direct else []
+        return np.concatenate([s["y"], [1.0], x])
+
+    def output(self, theta, s):
+        """Eq. 7 after step s, and the derivative of the output activation."""
         _, Wd = self.matrices(theta)
-        a = Wd @ np.concatenate([y, [1.0]])
+        a = Wd @ self.output_input(s)
         if self.output_activation == "tanh":
             return np.tanh(a), 1.0 - np.tanh(a) ** 2
         return a, np.ones_like(a)
@@ -95,24 +111,25 @@ class Network:
 
     def unrolled_output(self, theta, c, y, xs):
         """h_t(theta), eq. 9, over a window: d̂ after xs from the constant state (c, y)."""
-        return self.output(theta, self.unroll(theta, c, y, xs)[-1]["y"])[0]
+        return self.output(theta, self.unroll(theta, c, y, xs)[-1])[0]
 
     def blocks(self, partition):
         """The indices into theta of every covariance block."""
-        n_s, width = self.n_s, self.n_x + self.n_s
+        n_s, gates = self.n_s, self.gates
         index = np.arange(self.n_theta)
         if partition == "full":
             return [index]
-        rows = list(index[: self.n_gates].reshape(4 * n_s, width))  # row g * n_s + unit
-        output_rows = list(index[self.n_gates :].reshape(self.n_d, n_s + 1))
+        rows = list(index[: self.n_gates].reshape(gates * n_s, self.row))  # row g * n_s + unit
+        output_rows = list(index[self.n_gates :].reshape(self.n_d, self.output_row))
         if partition == "node":
             return rows + output_rows
         if partition == "unit":
-            units = [np.concatenate([rows[g * n_s + k] for g in range(4)]) for k in range(n_s)]
+            units = [np.concatenate([rows[g * n_s + k] for g in range(gates)])
+                     for k in range(n_s)]
             return units + output_rows
         if partition == "gate":
-            gates = [np.concatenate(rows[g * n_s : (g + 1) * n_s]) for g in range(4)]
-            return gates + output_rows
+            matrices = [np.concatenate(rows[g * n_s : (g + 1) * n_s]) for g in range(gates)]
+            return matrices + output_rows
         raise ValueError(partition)
 
 
@@ -125,15 +142,22 @@ def bptt_jacobian(network, theta, steps):
     """Back-propagation of every output through all steps; the state before them is a constant."""
     W, Wd = network.matrices(theta)
     n_x, n_s, n_d = network.n_x, network.n_s, network.n_d
-    _, slope = network.output(theta, steps[-1]["y"])
+    _, slope = network.output(theta, steps[-1])
     H = np.zeros((n_d, network.n_theta))
     for k in range(n_d):
         dW = np.zeros_like(W)
         dWd = np.zeros_like(Wd)
-        dWd[k] = slope[k] * np.concatenate([steps[-1]["y"], [1.0]])  # eq. 7
+        dWd[k] = slope[k] * network.output_input(steps[-1])  # eq. 7
         dy = slope[k] * Wd[k, :n_s]
         dc = np.zeros(n_s)
         for s in reversed(steps):
+            if network.cell != "lstm":
+                da = dy * (1.0 - s["y"] ** 2)
+                dW += np.outer(da, s["u"])
+                if network.cell == "feedforward":
+                    break  # y does not depend on steps before
+                dy = (W.T @ da)[n_x:]
+                continue
             tanh_c = np.tanh(s["c"])
             do = dy * tanh_c  # eq. 6
             dc = dc + dy * s["o"] * (1.0 - tanh_c**2)  # eq. 6
@@ -170,7 +194,7 @@ class Tbptt:
         network = self.network
         self.xs.append(x)
         steps = network.unroll(theta, self.c, self.y, self.xs)
-        d_hat, _ = network.output(theta, steps[-1]["y"])
+        d_hat, _ = network.output(theta, steps[-1])
         H = bptt_jacobian(network, theta, steps)
         if len(self.xs) == self.window:  # the first state of this window starts the next one
             self.c, self.y = steps[0]["c"], steps[0]["y"]
@@ -184,7 +208,7 @@ class Tbptt:
 
 
 class Rtrl:
-    """Real-time recurrent learning: dc/dtheta and dy/dtheta are carried along with the state."""
+    """Real-time recurrent learning of an LSTM: dc/dtheta and dy/dtheta are carried along."""
 
     def __init__(self, network):
         self.network = network
@@ -212,11 +236,11 @@ class Rtrl:
         dc = i * dz + z * di + f * self.dc + s["c_before"][:, None] * df  # eq. 4
         dy = tanh_c * do + o * (1.0 - tanh_c**2) * dc  # eq. 6
 
-        d_hat, slope = network.output(theta, s["y"])
+        d_hat, slope = network.output(theta, s)
         dout = Wd[:, :n_s] @ dy
-        for k in range(n_d):  # direct: row k of W^d meets [y ; 1]
-            first = network.n_gates + k * (n_s + 1)
-            dout[k, first : first + n_s + 1] += np.concatenate([s["y"], [1.0]])
+        for k in range(n_d):  # row k of W^d itself
+            first = network.n_gates + k * network.output_row
+            dout[k, first : first + network.output_row] += network.output_input(s)
         H = slope[:, None] * dout  # eq. 7
 
         self.c, self.y, self.dc, self.dy = s["c"], s["y"], dc, dy
@@ -368,7 +392,7 @@ class Learner:
         """d̂ for future inputs, with the current theta."""
         c, y = self.derivative.state(self.theta)
         steps = self.network.unroll(self.theta, c, y, xs)
-        return np.array([self.network.output(self.theta, s["y"])[0] for s in steps])
+        return np.array([self.network.output(self.theta, s)[0] for s in steps])
 
 
 class Mixture:
@@ -403,14 +427,19 @@ class Mixture:
         return np.tensordot(self.w, forecasts, axes=1) / np.sum(self.w)
 
 
+def network_of(options):
+    return Network(
+        options["inputs"], options["hidden"], options["outputs"], options["output_activation"],
+        options.get("cell", "lstm"), options.get("direct", False)
+    )
+
+
 def run(case, theta0=None):
     """Runs a case through its stream; returns the outputs that go into its file.
 
     Also returns how near any gate came to deciding otherwise, for the self-test."""
     options = case["network"]
-    network = Network(
-        options["inputs"], options["hidden"], options["outputs"], options["output_activation"]
-    )
+    network = network_of(options)
     mixture = case["rule"]["kind"] == "algorithm2"
     theta0 = np.array(case["theta0"]) if theta0 is None else theta0
     assert len(theta0) == network.n_theta
@@ -475,7 +504,8 @@ def exponential(a, b, steps):
     return {"kind": "exponential", "from": a, "to": b, "steps": steps}
 
 
-def net(inputs, hidden, outputs, output_activation="tanh", derivative="tbptt", window=5):
+def net(inputs, hidden, outputs, output_activation="tanh", derivative="tbptt", window=5, **others):
+    """Others: cell and direct, where they are not lstm and False."""
     return {
         "inputs": inputs,
         "hidden": hidden,
@@ -483,6 +513,7 @@ def net(inputs, hidden, outputs, output_activation="tanh", derivative="tbptt", w
         "output_activation": output_activation,
         "derivative": derivative,
         "window": window,
+        **others,
     }
 
 
@@ -565,10 +596,7 @@ def addition_stream(rng, inputs, length):
 
 def make_case(name, seed, network, rule, length=40, missing=(), forecasts=(), addition=False):
     rng = np.random.default_rng(seed)
-    size = Network(
-        network["inputs"], network["hidden"], network["outputs"], network["output_activation"]
-    ).n_theta
-    theta0 = rounded(rng.normal(0.0, 0.3, size))
+    theta0 = rounded(rng.normal(0.0, 0.3, network_of(network).n_theta))
     if addition:
         x, d = addition_stream(rng, network["inputs"], length)
     else:
@@ -597,6 +625,9 @@ def cases():
     halves = [1.0 / 2**k for k in range(7)] + [0.01]  # sqrt(n_d), ..., zeta_min with n_d = 1
     halves_2 = [math.sqrt(2.0) / 2**k for k in range(8)]
     uniform = [1.0 / 8.0] * 8
+    simple = {"cell": "simple", "direct": True}
+    feedforward = {"cell": "feedforward"}
+    one_block = algorithm1(2.0, q4, 0.15, floor=0.1, factor=0.5, partition="full")
     return [
         # First-order rules.
         make_case("sgd", 1, net(2, 3, 1), sgd(constant(0.2)), forecasts=(3, 40)),
@@ -673,6 +704,22 @@ def cases():
                   algorithm2(algorithm1(10.0, q7, 0.01, gate="bound"), np.geomspace(0.01, 1.0, 8),
                              np.linspace(1.0, 0.005, 8), 1.0, "mixture"),
                   length=60, forecasts=(30, 60), addition=True),
+        # Other cells, direct connections.
+        make_case("ekf_simple_direct", 50, net(2, 3, 1, window=10, **simple),
+                  kalman("ekf", 5.0, r3, q4), forecasts=(4, 30)),
+        make_case("ekf_simple_direct_window_1", 51, net(2, 3, 2, "identity", window=1, **simple),
+                  kalman("ekf", 2.0, r3, q4), missing=(12,), forecasts=(13,)),
+        make_case("algorithm1_simple_direct", 52, net(3, 3, 2, window=10, **simple), one_block,
+                  length=50, forecasts=(25,)),
+        make_case("algorithm1_simple_direct_window_1", 53, net(2, 3, 1, window=1, **simple),
+                  one_block, length=50),
+        make_case("ekf_feedforward", 54, net(2, 4, 2, **feedforward), kalman("ekf", 5.0, r3, q4),
+                  forecasts=(20,)),
+        make_case("algorithm1_feedforward_direct", 55,
+                  net(3, 4, 1, "identity", **feedforward, direct=True), one_block, length=50,
+                  forecasts=(30,)),
+        make_case("ekf_direct_rtrl", 56, net(2, 3, 1, derivative="rtrl", direct=True),
+                  kalman("ekf", 5.0, r3, q4), forecasts=(15,)),
     ]
 
 
@@ -799,9 +846,13 @@ def self_test():
     def error(a, b):
         return float(np.max(np.abs(np.asarray(a) - np.asarray(b))))
 
-    for activation in ("tanh", "identity"):
-        network = Network(2, 3, 2, activation)
-        theta = rng.normal(0.0, 0.7, network.n_theta)
+    kinds = [(cell, activation, direct) for cell in ("lstm", "simple", "feedforward")
+             for activation in ("tanh", "identity") for direct in (False, True)]
+    for cell, activation, direct in kinds:
+        network = Network(2, 3, 2, activation, cell, direct)
+        activation += f", {cell}" + (", direct" if direct else "")
+        scale = 0.7 if cell == "lstm" else 0.4  # without gates d̂ is more curved: h^2 d''' counts
+        theta = rng.normal(0.0, scale, network.n_theta)
         xs = list(rng.normal(0.0, 1.0, (12, 2)))
 
         # BPTT from a state that is not zero.
@@ -812,6 +863,8 @@ def self_test():
                        error(H, central_differences(h, theta)), 1e-9)
         good &= expect(f"BPTT, complex step, {activation}", error(H, complex_steps(h, theta)), 1e-14)
 
+        if cell != "lstm":
+            continue
         # RTRL with weights that change from step to step: every theta_s is shifted alike.
         thetas = [theta + rng.normal(0.0, 0.1, network.n_theta) for _ in xs]
         rtrl = Rtrl(network)
@@ -823,7 +876,7 @@ def self_test():
             for th, x in zip(thetas, xs):
                 s = network.step(th + shift, x, c, y)
                 c, y = s["c"], s["y"]
-            return network.output(thetas[-1] + shift, y)[0]
+            return network.output(thetas[-1] + shift, s)[0]
 
         zero = np.zeros(network.n_theta)
         good &= expect(f"RTRL, central differences, {activation}",

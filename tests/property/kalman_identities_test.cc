@@ -496,6 +496,45 @@ TEST(KalmanLearners, DekfAndIekfWithOneBlockAreTheEkf) {
   }
 }
 
+// Without hidden units d̂ = Wφ, φ = [1 ; x/√n], is linear in θ: at q = 0 the EKF is Bayesian linear
+// regression from the prior N(W₁, p₁I), whatever the order of the samples:
+// w_k = w_k,₁ + C Φᵀ(d_k − Φw_k,₁)/r and C = (ΦᵀΦ/r + I/p₁)⁻¹ for every output k.
+TEST(KalmanLearners, EkfOfALinearNetworkIsBayesianLinearRegression) {
+  for (const std::size_t n_d : {1, 2, 3}) {
+    constexpr std::size_t n_x = 5;
+    constexpr std::size_t length = 200;
+    const double p1 = 7;
+    const double r = 0.4;
+    auto network = test::small_network(n_x, 0, n_d);
+    network.cell = Cell::feedforward;
+    network.direct = true;
+    network.output_activation = OutputActivation::identity;
+    const auto ekf = make_learner({network, Ekf{p1, r, 0}});
+    const Vector start = weights_of(*ekf);
+    ASSERT_EQ(start.size(), n_d * (n_x + 1));
+    const MatrixXd W1 = Eigen::Map<const MatrixXd>(start.data(), n_x + 1, n_d);
+
+    const auto stream = test::random_stream(12, n_x, n_d, length);
+    MatrixXd Phi(length, n_x + 1);
+    MatrixXd D(length, n_d);
+    double trace = 0;
+    for (std::size_t t = 0; t < length; ++t) {
+      Phi(t, 0) = 1;
+      for (std::size_t n = 0; n < n_x; ++n) Phi(t, n + 1) = stream.x[t][n] / std::sqrt(double(n_x));
+      for (std::size_t k = 0; k < n_d; ++k) D(t, k) = stream.d[t][k];
+      const auto report = ekf->learn(stream.x[t], stream.d[t]);
+      ASSERT_EQ(report.status, StepStatus::applied);
+      trace = report.covariance_trace;
+    }
+    const MatrixXd I = MatrixXd::Identity(n_x + 1, n_x + 1);
+    const MatrixXd C = (Phi.transpose() * Phi / r + I / p1).inverse();
+    const MatrixXd W = W1 + C * Phi.transpose() * (D - Phi * W1) / r;
+    const Vector theta = weights_of(*ekf);
+    EXPECT_LE(largest(Eigen::Map<const MatrixXd>(theta.data(), n_x + 1, n_d) - W), 1e-12);
+    EXPECT_NEAR(trace, double(n_d) * C.trace(), 1e-12);
+  }
+}
+
 // An error within the gate is worth as much as a missing target: θ, P and what follows.
 TEST(KalmanLearners, AGatedStepIsAMissingTarget) {
   for (const Derivative derivative : {Derivative::tbptt, Derivative::rtrl})

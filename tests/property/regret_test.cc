@@ -134,7 +134,8 @@ class Constant final : public Learner {
   std::span<const double> predict(std::span<const double>) override { return value_; }
   StepReport learn(std::span<const double>, std::span<const double>) override { return {}; }
   StepReport advance(std::span<const double>) override { return {}; }
-  bool forecast(std::size_t, std::span<const double>, std::span<double>) override { return true; }
+  void start_forecast() override {}
+  std::span<const double> forecast_next(std::span<const double>) override { return value_; }
   std::unique_ptr<Learner> clone() const override { return std::make_unique<Constant>(*this); }
   void reset() override {}
 

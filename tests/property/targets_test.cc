@@ -42,9 +42,12 @@ NetworkOptions network(std::size_t hidden, std::size_t inputs, std::size_t outpu
 
 // Every value of each size, together with others.
 TEST_P(Targets, DerivativesOfEverySize) {
-  for (std::size_t k = 0; k < 70; ++k) {
-    const NetworkOptions o = network(1 + (k * 3) % 65, k, 1 + k % 4, 1 + k % 20);
-    SCOPED_TRACE("n_s " + std::to_string(o.hidden) + ", n_x " + std::to_string(o.inputs + 1));
+  for (std::size_t k = 0; k < 3 * 70; ++k) {
+    NetworkOptions o = network(1 + (k * 3) % 65, k % 70, 1 + k % 4, 1 + k % 20);
+    o.cell = static_cast<Cell>(k / 70);
+    o.direct = k % 3 != 0;
+    SCOPED_TRACE("n_s " + std::to_string(o.hidden) + ", n_x " + std::to_string(o.inputs + 1) +
+                 ", cell " + std::to_string(k / 70));
     const auto [tested, expected] = both([&] {
       Rng rng(k);
       const ParameterLayout layout(o);
