@@ -59,7 +59,7 @@ struct GateBias {
 
 /// One hidden layer, of LSTM units in the paper (eqs 1–6), and an output layer (eq. 7).
 struct NetworkOptions {
-  std::size_t inputs = 1;   ///< numbers per sample, the constant not counted
+  std::size_t inputs = 1;  ///< numbers per sample, the constant not counted
   Cell cell = Cell::lstm;
   std::size_t hidden = 16;  ///< n_s ≥ 1
   std::size_t outputs = 1;  ///< n_d ≥ 1
@@ -171,7 +171,43 @@ struct Algorithm2 {
   void validate() const;
 };
 
-using Rule = std::variant<Sgd, RmsProp, Adam, Ekf, Dekf, Iekf, Algorithm1, Algorithm2>;
+// Baselines, for a network to beat. Of NetworkOptions they read inputs and outputs only; they take
+// data in any units.
+
+/// Recursive least squares on the inputs and a constant: a linear model under Ekf with r = 1, both
+/// standardised as the stream goes.
+struct Rls {
+  double initial_covariance = 1;
+  Schedule process_noise = 0;
+  void validate() const;
+};
+
+/// The same on the last targets instead of the inputs: an autoregression.
+struct Ar {
+  std::size_t lags = 8;  ///< targets, ≥ 1
+  double initial_covariance = 100;
+  Schedule process_noise = 0;
+  void validate() const;
+};
+
+/// d̂ is the last target; 0 before there is one.
+struct Naive {
+  void validate() const {}
+};
+
+/// d̂ is the mean of the targets so far; 0 before there is one.
+struct Mean {
+  void validate() const {}
+};
+
+using Rule =
+    std::variant<Sgd, RmsProp, Adam, Ekf, Dekf, Iekf, Algorithm1, Algorithm2, Rls, Ar, Naive, Mean>;
+
+/// Rls, Ar, Naive or Mean.
+bool is_baseline(const Rule& rule);
+
+/// Ar, Naive or Mean: predicts from past targets alone.
+bool ignores_inputs(const Rule& rule);
 
 /// √n_d, √n_d/2, √n_d/4, …, smallest (Algorithm 2, line 2).
 std::vector<double> halving_error_bounds(std::size_t outputs, double smallest = 0.01);
@@ -179,6 +215,10 @@ std::vector<double> halving_error_bounds(std::size_t outputs, double smallest = 
 struct LearnerOptions {
   NetworkOptions network;
   Rule rule = Algorithm2{};
+  /// So many past targets are inputs as well, after network.inputs others, which may then be none;
+  /// 0 for the rules that look at past targets by themselves. While a target is missing, and in a
+  /// forecast, the learner's own prediction stands for it.
+  std::size_t lags = 0;
 
   void validate() const;
 };

@@ -192,10 +192,22 @@ void fields(Algorithm2& o, const auto& f) {
   f("mixing_rate", o.mixing_rate, "of the experts' weights; none: 1/(8 outputs)");
   f("feedback", o.feedback, "experts learn from their own or the mixture's error");
 }
+void linear_fields(auto& o, const auto& f) {
+  f("initial_covariance", o.initial_covariance, "p in P = p I at the start: smaller is smoother");
+  f("process_noise", o.process_noise, "q: larger forgets faster");
+}
+void fields(Rls& o, const auto& f) { linear_fields(o, f); }
+void fields(Ar& o, const auto& f) {
+  f("lags", o.lags, "past targets to predict from");
+  linear_fields(o, f);
+}
+void fields(Naive&, const auto&) {}
+void fields(Mean&, const auto&) {}
 
 void all_fields(LearnerOptions& o, const auto& f) {
   std::visit([&](auto& rule) { fields(rule, f); }, o.rule);
-  fields(o.network, f);
+  if (!ignores_inputs(o.rule)) f("lags", o.lags, "past targets that are inputs as well");
+  if (!is_baseline(o.rule)) fields(o.network, f);
 }
 
 /// Sets the field named key. False if there is none; throws BadValue.
@@ -223,6 +235,10 @@ Rule rule_named(std::string_view name) {
   if (name == "iekf") return Iekf{};
   if (name == "alg1") return Algorithm1{};
   if (name == "alg2") return Algorithm2{};
+  if (name == "rls") return Rls{};
+  if (name == "ar") return Ar{};
+  if (name == "naive") return Naive{};
+  if (name == "mean") return Mean{};
   std::vector<std::string> known;
   for (const LearnerName& l : learner_names()) known.emplace_back(l.name);
   throw std::invalid_argument(
@@ -260,6 +276,10 @@ const std::vector<LearnerName>& learner_names() {
       {"iekf", "independent EKF: a covariance and an innovation per block"},
       {"alg1", "Algorithm 1: IEKF with adaptive noise that ignores small errors"},
       {"alg2", "Algorithm 2: a mixture of Algorithm 1 over error bounds"},
+      {"rls", "recursive least squares: a linear model of the inputs"},
+      {"ar", "autoregression: a linear model of past targets"},
+      {"naive", "the last target"},
+      {"mean", "the mean of the targets so far"},
   };
   return names;
 }
@@ -318,6 +338,10 @@ std::vector<Contender> make_contenders(const std::vector<std::string>& names,
     contenders.push_back({name, options, false});
   }
   return contenders;
+}
+
+void set_lags(std::vector<Contender>& contenders, std::size_t lags) {
+  for (Contender& c : contenders) set_field(c.options, "lags", std::to_string(lags), 0);
 }
 
 void apply_setting(std::vector<Contender>& contenders, const std::string& assignment,

@@ -80,11 +80,10 @@ class Scripted final : public Learner {
     ++seen_;
     return {.status = StepStatus::missing};
   }
-  bool forecast(std::size_t horizon, std::span<const double> inputs,
-                std::span<double> out) override {
-    log += 'f';
-    for (std::size_t k = 0; k < horizon; ++k) out[k] = inputs[k];
-    return true;
+  void start_forecast() override { log += 'f'; }
+  std::span<const double> forecast_next(std::span<const double> x) override {
+    ahead_ = x[0];
+    return {&ahead_, 1};
   }
   std::unique_ptr<Learner> clone() const override { return std::make_unique<Scripted>(*this); }
   void reset() override { seen_ = 0; }
@@ -94,6 +93,7 @@ class Scripted final : public Learner {
  private:
   std::vector<double> predictions_;
   std::size_t seen_ = 0;
+  double ahead_ = 0;
 };
 
 Dataset stream(std::vector<double> inputs, std::vector<double> targets) {

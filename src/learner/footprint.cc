@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "core/layout.h"
+#include "learner/baselines.h"
 
 namespace kalstream {
 namespace {
@@ -12,12 +13,27 @@ std::optional<Partition> partition_of(const RmsProp&) { return {}; }
 std::optional<Partition> partition_of(const Adam&) { return {}; }
 std::optional<Partition> partition_of(const Ekf&) { return Partition::full; }
 std::optional<Partition> partition_of(const Algorithm2& o) { return o.expert.partition; }
+std::optional<Partition> partition_of(const Rls&) { return Partition::node; }
+std::optional<Partition> partition_of(const Ar&) { return Partition::node; }
+std::optional<Partition> partition_of(const Naive&) { return {}; }
+std::optional<Partition> partition_of(const Mean&) { return {}; }
 std::optional<Partition> partition_of(const auto& o) { return o.partition; }
+
+// The network inside, with past targets among its inputs.
+NetworkOptions network_of(const LearnerOptions& o) {
+  NetworkOptions network = o.network;
+  const auto* ar = std::get_if<Ar>(&o.rule);
+  if (ar != nullptr) return linear_network(ar->lags * network.outputs, network.outputs);
+  network.inputs += o.lags * network.outputs;
+  return is_baseline(o.rule) ? linear_network(network.inputs, network.outputs) : network;
+}
 
 }  // namespace
 
 Footprint footprint(const LearnerOptions& options) {
-  const NetworkOptions& network = options.network;
+  if (std::holds_alternative<Naive>(options.rule) || std::holds_alternative<Mean>(options.rule))
+    return {};
+  const NetworkOptions network = network_of(options);
   const ParameterLayout layout(network);
   Footprint f{.weights = layout.size()};
   if (const auto* mixture = std::get_if<Algorithm2>(&options.rule); mixture != nullptr)
