@@ -262,7 +262,8 @@ TEST(Baselines, Footprint) {
   o.lags = 3;
   EXPECT_EQ(footprint(o).weights, 2 * (9 + 3 * 2U));
   const std::size_t with_lags = footprint({o.network, Ekf{}, 3}).weights;
-  EXPECT_EQ(with_lags, footprint({o.network, Ekf{}}).weights + 4 * 16 * (3 * 2U));
+  const std::size_t rows = 4 * o.network.hidden;
+  EXPECT_EQ(with_lags, footprint({o.network, Ekf{}}).weights + rows * 3 * 2);
   o = {.network = o.network, .rule = Ar{.lags = 5}};
   EXPECT_EQ(footprint(o).weights, 2 * (1 + 5 * 2U));
   o.rule = Naive{};
