@@ -8,10 +8,23 @@
 
 namespace kalstream::cli {
 
+void check_inputs(const Dataset& data, const std::vector<Contender>& contenders) {
+  if (data.n_inputs() > 0) return;
+  for (const Contender& c : contenders)
+    if (c.options.lags == 0 && !sees_past_targets(c.options.rule))
+      throw DataError(fmt::format(
+          "{}: has no input columns (a constant 1 does not count), which {} needs; use --lags 8 to "
+          "predict from past targets, or a learner that does so itself: ar, naive; or check the "
+          "separator",
+          data.source, c.name));
+}
+
 void check_target_range(const Dataset& data, const std::vector<Contender>& contenders,
                         std::size_t steps) {
   for (const Contender& c : contenders) {
-    if (c.scaled || c.options.network.output_activation != OutputActivation::tanh) continue;
+    if (c.scaled || takes_raw_data(c.options.rule) ||
+        c.options.network.output_activation != OutputActivation::tanh)
+      continue;
     for (std::size_t t = 0; t < std::min(steps, data.rows()); ++t)
       for (std::size_t k = 0; k < data.n_targets(); ++k)
         if (const double d = data.d(t)[k]; std::abs(d) > 1)

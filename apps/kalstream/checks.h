@@ -7,6 +7,9 @@
 
 namespace kalstream::cli {
 
+/// Throws DataError, saying what to do, for a learner that has nothing to predict from.
+void check_inputs(const Dataset& data, const std::vector<Contender>& contenders);
+
 /// A tanh output cannot reach beyond ±1: throws DataError, naming the line, for such a target.
 void check_target_range(const Dataset& data, const std::vector<Contender>& contenders,
                         std::size_t steps);

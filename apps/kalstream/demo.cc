@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "checks.h"
 #include "commands.h"
 #include "comparison_view.h"
 #include "config/settings.h"
@@ -26,6 +27,7 @@ void demo(const DemoArguments& a) {
   const auto start = std::chrono::steady_clock::now();
   const Dataset data = load(a.data, a.steps);
   const auto contenders = make_contenders({"sgd", "adam", "dekf", "alg2", "ekf"}, "", data);
+  check_inputs(data, contenders);
   require_writable(a.out);
   fmt::print(
       "{} rows of {} arrive one by one. Each network predicts a row before it sees the target,\n"

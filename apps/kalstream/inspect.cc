@@ -18,7 +18,7 @@ namespace {
 
 struct InspectArguments {
   std::string data;
-  std::vector<std::string> targets;
+  ColumnChoice columns;
   std::vector<std::string> learners;
   std::string preset;
   std::size_t hidden = 0;
@@ -79,6 +79,8 @@ void describe(const Dataset& data) {
     add_row(table, data.target_names[k], "target", f);
   }
   fmt::print("{}", table.to_text(view::is_terminal(stdout)));
+  if (data.n_inputs() == 0)
+    fmt::print("A time series: run with --lags 8, or with --learner ar,naive.\n");
   if (widest > 1)
     fmt::print("The target leaves [-1,1]: run with --scale, or with --set output=identity.\n");
   else if (far > 10)
@@ -91,8 +93,10 @@ void describe(const Contender& c) {
   const auto plural = [](std::size_t n, const char* what) {
     return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
   };
-  fmt::print("\n{}: {}, {}, {}; ", c.name, plural(network.inputs, "input"),
-             plural(network.hidden, "unit"), plural(network.outputs, "output"));
+  fmt::print("\n{}: {}, ", c.name, plural(network.inputs, "input"));
+  if (c.options.lags > 0) fmt::print("{}, ", plural(c.options.lags, "past target"));
+  if (!is_baseline(c.options.rule)) fmt::print("{}, ", plural(network.hidden, "unit"));
+  fmt::print("{}; ", plural(network.outputs, "output"));
   if (f.networks > 1) fmt::print("{} of ", plural(f.networks, "network"));
   fmt::print("{}, {}, {:.3g} MiB\n", plural(f.weights, "weight"),
              plural(f.covariance_blocks, "covariance block"), f.bytes / (1 << 20));
@@ -108,7 +112,7 @@ void inspect(InspectArguments& a) {
   if (a.data.empty() && a.learners.empty())
     throw std::invalid_argument("inspect what? Give --data, --learner or both");
   Dataset data;
-  if (!a.data.empty()) data = load(a.data, is_generated(a.data) ? 5000 : 0, a.targets);
+  if (!a.data.empty()) data = load(a.data, is_generated(a.data) ? 5000 : 0, a.columns);
   auto contenders = make_contenders(a.learners, a.preset, data);
   for (Contender& c : contenders) {
     if (a.hidden > 0) c.options.network.hidden = a.hidden;
@@ -131,7 +135,10 @@ void add_inspect(CLI::App& app) {
   CLI::App* cmd =
       app.add_subcommand("inspect", "Show what a stream holds, and every setting of a learner");
   cmd->add_option("--data", a->data, "FILE or gen:NAME[?k=v&...]");
-  cmd->add_option("--target", a->targets, "Target columns (default: the last)")->delimiter(',');
+  cmd->add_option("--target", a->columns.targets, "Target columns (default: the last)")
+      ->delimiter(',');
+  cmd->add_option("--inputs", a->columns.inputs, "Input columns, or none (default: all others)")
+      ->delimiter(',');
   cmd->add_option("--learner", a->learners, "Learners, as for run")->delimiter(',');
   cmd->add_option("--preset", a->preset, "As for run");
   cmd->add_option("--hidden", a->hidden, "LSTM units")->check(whole_number(1, 1e6));

@@ -26,7 +26,8 @@ namespace {
 
 struct RunArguments {
   std::string data;
-  std::vector<std::string> targets;
+  ColumnChoice columns;
+  std::size_t lags = 0;
   std::size_t steps = 0;
   std::size_t horizon = 0;
   std::optional<std::size_t> warm_up;
@@ -58,10 +59,10 @@ std::size_t published_rows(const RunArguments& a, const Dataset& data) {
 
 // All of a file unless --steps says less; a generator has no end.
 Dataset load_data(const RunArguments& a) {
-  if (a.steps > 0) return load(a.data, a.steps + a.horizon, a.targets);
-  if (!is_generated(a.data)) return load(a.data, 0, a.targets);
-  const std::size_t rows = a.preset.empty() ? 5000 : published_rows(a, load(a.data, 1, a.targets));
-  return load(a.data, rows + a.horizon, a.targets);
+  if (a.steps > 0) return load(a.data, a.steps + a.horizon, a.columns);
+  if (!is_generated(a.data)) return load(a.data, 0, a.columns);
+  const std::size_t rows = a.preset.empty() ? 5000 : published_rows(a, load(a.data, 1, a.columns));
+  return load(a.data, rows + a.horizon, a.columns);
 }
 
 // What the user says, the published number with a preset, else all there is.
@@ -141,7 +142,9 @@ void run(const RunArguments& a) {
     if (a.hidden > 0) c.options.network.hidden = a.hidden;
     if (a.window > 0) c.options.network.window = a.window;
   }
+  if (a.lags > 0) set_lags(contenders, a.lags);
   for (const std::string& assignment : a.set) apply_setting(contenders, assignment, steps);
+  check_inputs(data, contenders);
   check_target_range(data, contenders, steps);
   check_something_to_predict(data, steps);
   const ComparisonOptions options{.seeds = seeds,
@@ -203,9 +206,16 @@ void add_run(CLI::App& app) {
                   "First rows to pass through without scoring or learning (default: none; 9 with a "
                   "preset, as published)")
       ->check(whole_number(0, 1e12));
-  cmd->add_option("--target", a->targets,
+  cmd->add_option("--target", a->columns.targets,
                   "Target columns, by name or number from 1 (default: the last)")
       ->delimiter(',');
+  cmd->add_option("--inputs", a->columns.inputs,
+                  "Input columns, by name or number from 1, or none (default: all others)")
+      ->delimiter(',');
+  cmd->add_option("--lags", a->lags,
+                  "So many past targets are inputs as well: for a time series, which needs no "
+                  "other inputs then")
+      ->check(whole_number(1, 1e5));
   cmd->add_flag("--scale", a->scale,
                 "Standardise inputs and map targets into range as they come, causally");
   cmd->add_option("--set", a->set,
@@ -225,6 +235,7 @@ void add_run(CLI::App& app) {
       "samples) or 1e-3~1e-6@500 (exponential, that time constant).\n"
       "NSE is the mean squared error over the variance of the target: 1 is as good as its mean.\n\n"
       "  kalstream run --data my.csv --scale --learner adam,alg2 --seeds 5\n"
+      "  kalstream run --data series.csv --scale --lags 8 --horizon 5 --learner naive,ar,alg2\n"
       "  kalstream run --data my.csv --learner alg2 --set alg2.initial_covariance=10 --json -\n");
   cmd->callback([a] { run(*a); });
 }

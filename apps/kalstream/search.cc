@@ -25,7 +25,8 @@ namespace fs = std::filesystem;
 
 struct SearchArguments {
   std::string data;
-  std::vector<std::string> targets;
+  ColumnChoice columns;
+  std::size_t lags = 0;
   std::string learner = "alg2";
   std::string preset;
   std::vector<std::string> grid;
@@ -110,6 +111,7 @@ void print_best(const GridSearch& s, const std::vector<GridPoint>& surface) {
   const GridPoint& best = surface[order.front()];
   fmt::print("kalstream run --data {} --learner {}{}", s.data->source, s.contender.name,
              s.contender.scaled ? " --scale" : "");
+  if (s.contender.options.lags > 0) fmt::print(" --lags {}", s.contender.options.lags);
   for (std::size_t a = 0; a < s.axes.size(); ++a)
     fmt::print(" --set {}={}", s.axes[a].key, best.values[a]);
   fmt::print("\n");
@@ -119,10 +121,11 @@ void search(const SearchArguments& a) {
   if (a.resume && a.out.empty())
     throw std::invalid_argument("--resume needs --out, the folder with the finished runs");
   const auto axes = axes_of(a);
-  const Dataset data = load(a.data, a.steps, a.targets);
+  const Dataset data = load(a.data, a.steps, a.columns);
   auto contenders = make_contenders({a.learner}, a.preset, data);
   contenders.front().scaled = a.scale;
   if (a.hidden > 0) contenders.front().options.network.hidden = a.hidden;
+  if (a.lags > 0) set_lags(contenders, a.lags);
   for (const std::string& assignment : a.set) apply_setting(contenders, assignment, a.steps);
   check_target_range(data, contenders, a.steps);
   check_something_to_predict(data, a.steps);
@@ -144,7 +147,9 @@ void search(const SearchArguments& a) {
       .evaluation = {.steps = a.steps, .warm_up = a.preset.empty() ? 0 : published_warm_up}};
   const JobsOptions options{
       .directory = a.out.empty() ? fs::path() : out / "runs", .resume = a.resume, .jobs = a.jobs};
-  const auto runs = run_jobs_with_progress("search", jobs_of(grid), options, !a.quiet);
+  const auto jobs = jobs_of(grid);
+  for (const Job& job : jobs) check_inputs(data, {job.contender});  // lags may be in the grid
+  const auto runs = run_jobs_with_progress("search", jobs, options, !a.quiet);
   const auto surface = surface_of(grid, runs);
 
   if (!a.quiet && a.json != "-") print_best(grid, surface);
@@ -181,8 +186,12 @@ void add_search(CLI::App& app) {
       ->capture_default_str();
   cmd->add_option("--seeds", a->seeds, "How many random starts, or which: 10, 31..40")
       ->capture_default_str();
-  cmd->add_option("--target", a->targets, "Target columns, by name or number from 1")
+  cmd->add_option("--target", a->columns.targets, "Target columns, by name or number from 1")
       ->delimiter(',');
+  cmd->add_option("--inputs", a->columns.inputs, "Input columns, or none, as for run")
+      ->delimiter(',');
+  cmd->add_option("--lags", a->lags, "Past targets that are inputs as well, as for run")
+      ->check(whole_number(1, 1e5));
   cmd->add_flag("--scale", a->scale, "Scale raw data as it comes, as for run");
   cmd->add_option("--jobs", a->jobs,
                   fmt::format("Runs at a time (default: {}, one per core)", default_jobs()))

@@ -41,6 +41,8 @@ std::optional<fs::path> find_file(const fs::path& directory, const std::string& 
 
 Dataset read_rows(const fs::path& path, std::size_t rows) {
   Dataset data = load(path.string(), 0);
+  if (data.n_inputs() == 0)
+    throw DataError(fmt::format("{}: has no input column beside the target", path.string()));
   if (data.rows() < rows)
     throw DataError(fmt::format("{}: {} rows, but the published run needs {}", path.string(),
                                 data.rows(), rows));

@@ -16,8 +16,8 @@ namespace kalstream {
 ///     auto report = learner->learn(x, d);        // or advance(x) when the target is missing
 ///
 /// After construction predict, learn, advance and forecasts neither allocate nor throw, and nothing
-/// prints. A sample that cannot be used (wrong size, not finite, inputs beyond ±1e100) leaves the
-/// learner as it was and is reported.
+/// prints. A sample that cannot be used (wrong size, not finite, inputs beyond ±1e100, and so
+/// targets that are scaled or become inputs) leaves the learner as it was and is reported.
 class Learner {
  public:
   virtual ~Learner() = default;
@@ -64,7 +64,7 @@ std::unique_ptr<Learner> make_learner(const LearnerOptions& options);
 
 /// The same for raw data: inputs are standardised and targets mapped into the network's range with
 /// running moments, using nothing a live stream would not know yet. Predictions come back in the
-/// units of the targets.
+/// units of the targets. (Baselines do so anyway.)
 std::unique_ptr<Learner> make_scaled_learner(const LearnerOptions& options);
 
 }  // namespace kalstream

@@ -171,6 +171,35 @@ struct Algorithm2 {
   void validate() const;
 };
 
+// Baselines, for a network to beat. Of NetworkOptions they read inputs and outputs only; they take
+// data in any units.
+
+/// Recursive least squares on the inputs and a constant: a linear model under Ekf with r = 1, both
+/// standardised as the stream goes.
+struct Rls {
+  double initial_covariance = 1;
+  Schedule process_noise = 0;
+  void validate() const;
+};
+
+/// The same on the last targets instead of the inputs: an autoregression.
+struct Ar {
+  std::size_t lags = 8;  ///< targets, ≥ 1
+  double initial_covariance = 100;
+  Schedule process_noise = 0;
+  void validate() const;
+};
+
+/// d̂ is the last target; 0 before there is one.
+struct Naive {
+  void validate() const {}
+};
+
+/// d̂ is the mean of the targets so far; 0 before there is one.
+struct Mean {
+  void validate() const {}
+};
+
 /// No tuning: networks of several kinds and sizes, linear models, the last value and the mean,
 /// blended (docs/auto.md). Takes raw data. Of the network options it uses inputs, outputs, window,
 /// seed, and hidden as a measure of size.
@@ -181,7 +210,21 @@ struct Auto {
   void validate() const;
 };
 
-using Rule = std::variant<Sgd, RmsProp, Adam, Ekf, Dekf, Iekf, Algorithm1, Algorithm2, Auto>;
+using Rule =
+    std::variant<Sgd, RmsProp, Adam, Ekf, Dekf, Iekf, Algorithm1, Algorithm2, Rls, Ar, Naive,
+                 Mean, Auto>;
+
+/// Rls, Ar, Naive or Mean.
+bool is_baseline(const Rule& rule);
+
+/// Ar, Naive or Mean: predicts from past targets alone.
+bool ignores_inputs(const Rule& rule);
+
+/// Those and Auto: looks at past targets by itself.
+bool sees_past_targets(const Rule& rule);
+
+/// A baseline or Auto: scales by itself.
+bool takes_raw_data(const Rule& rule);
 
 /// √n_d, √n_d/2, √n_d/4, …, smallest (Algorithm 2, line 2).
 std::vector<double> halving_error_bounds(std::size_t outputs, double smallest = 0.01);
@@ -189,6 +232,10 @@ std::vector<double> halving_error_bounds(std::size_t outputs, double smallest = 
 struct LearnerOptions {
   NetworkOptions network;
   Rule rule = Algorithm2{};
+  /// So many past targets are inputs as well, after network.inputs others, which may then be none;
+  /// 0 for the rules that look at past targets by themselves. While a target is missing, and in a
+  /// forecast, the learner's own prediction stands for it.
+  std::size_t lags = 0;
 
   void validate() const;
 };

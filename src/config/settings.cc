@@ -192,15 +192,32 @@ void fields(Algorithm2& o, const auto& f) {
   f("mixing_rate", o.mixing_rate, "of the experts' weights; none: 1/(8 outputs)");
   f("feedback", o.feedback, "experts learn from their own or the mixture's error");
 }
+void linear_fields(auto& o, const auto& f) {
+  f("initial_covariance", o.initial_covariance, "p in P = p I at the start: smaller is smoother");
+  f("process_noise", o.process_noise, "q: larger forgets faster");
+}
+void fields(Rls& o, const auto& f) { linear_fields(o, f); }
+void fields(Ar& o, const auto& f) {
+  f("lags", o.lags, "past targets to predict from");
+  linear_fields(o, f);
+}
+void fields(Naive&, const auto&) {}
+void fields(Mean&, const auto&) {}
 
 void fields(Auto& o, const auto& f) {
   f("experts", o.experts, "networks, the most useful first; 0: all");
   f("lags", o.lags, "past targets the experts may look at");
 }
+void auto_fields(NetworkOptions& o, const auto& f) {
+  f("hidden", o.hidden, "size: 16 is as measured, 32 doubles every network");
+  f("window", o.window, "samples back-propagated through");
+}
 
 void all_fields(LearnerOptions& o, const auto& f) {
   std::visit([&](auto& rule) { fields(rule, f); }, o.rule);
-  fields(o.network, f);
+  if (!sees_past_targets(o.rule)) f("lags", o.lags, "past targets that are inputs as well");
+  if (!takes_raw_data(o.rule)) fields(o.network, f);
+  if (std::holds_alternative<Auto>(o.rule)) auto_fields(o.network, f);
 }
 
 /// Sets the field named key. False if there is none; throws BadValue.
@@ -228,6 +245,10 @@ Rule rule_named(std::string_view name) {
   if (name == "iekf") return Iekf{};
   if (name == "alg1") return Algorithm1{};
   if (name == "alg2") return Algorithm2{};
+  if (name == "rls") return Rls{};
+  if (name == "ar") return Ar{};
+  if (name == "naive") return Naive{};
+  if (name == "mean") return Mean{};
   if (name == "auto") return Auto{};
   if (name == "auto-max") return Auto{.full_ekf = true};
   std::vector<std::string> known;
@@ -269,6 +290,10 @@ const std::vector<LearnerName>& learner_names() {
       {"alg2", "Algorithm 2: a mixture of Algorithm 1 over error bounds"},
       {"auto", "no tuning: many small experts of several kinds, blended; takes raw data"},
       {"auto-max", "the same with two full-EKF networks"},
+      {"rls", "recursive least squares: a linear model of the inputs"},
+      {"ar", "autoregression: a linear model of past targets"},
+      {"naive", "the last target"},
+      {"mean", "the mean of the targets so far"},
   };
   return names;
 }
@@ -327,6 +352,10 @@ std::vector<Contender> make_contenders(const std::vector<std::string>& names,
     contenders.push_back({name, options, false});
   }
   return contenders;
+}
+
+void set_lags(std::vector<Contender>& contenders, std::size_t lags) {
+  for (Contender& c : contenders) set_field(c.options, "lags", std::to_string(lags), 0);
 }
 
 void apply_setting(std::vector<Contender>& contenders, const std::string& assignment,

@@ -40,6 +40,9 @@ std::vector<Contender> make_contenders(const std::vector<std::string>& names,
 void apply_setting(std::vector<Contender>& contenders, const std::string& assignment,
                    std::size_t run_length);
 
+/// For all contenders that take past targets as inputs; naive and mean need no telling.
+void set_lags(std::vector<Contender>& contenders, std::size_t lags);
+
 /// "10": seeds 1 to 10; "5..14": those. Throws std::invalid_argument.
 std::vector<std::uint64_t> parse_seeds(const std::string& text);
 

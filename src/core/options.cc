@@ -106,6 +106,34 @@ void Algorithm2::validate() const {
   require(!mixing_rate || positive(*mixing_rate), "mixing_rate", "finite and positive");
 }
 
+void Rls::validate() const {
+  require(positive(initial_covariance), "initial_covariance", "finite and positive");
+  require_schedule(process_noise, "process_noise", true);
+}
+
+void Ar::validate() const {
+  require(lags >= 1, "lags", "at least 1");
+  require(positive(initial_covariance), "initial_covariance", "finite and positive");
+  require_schedule(process_noise, "process_noise", true);
+}
+
+bool ignores_inputs(const Rule& rule) {
+  return std::holds_alternative<Ar>(rule) || std::holds_alternative<Naive>(rule) ||
+         std::holds_alternative<Mean>(rule);
+}
+
+bool is_baseline(const Rule& rule) {
+  return std::holds_alternative<Rls>(rule) || ignores_inputs(rule);
+}
+
+bool sees_past_targets(const Rule& rule) {
+  return std::holds_alternative<Auto>(rule) || ignores_inputs(rule);
+}
+
+bool takes_raw_data(const Rule& rule) {
+  return std::holds_alternative<Auto>(rule) || is_baseline(rule);
+}
+
 std::vector<double> halving_error_bounds(std::size_t outputs, double smallest) {
   std::vector<double> bounds;
   for (double b = std::sqrt(static_cast<double>(outputs)); b > smallest; b /= 2)
@@ -119,7 +147,18 @@ std::vector<double> Algorithm2::bounds(std::size_t outputs) const {
 }
 
 void LearnerOptions::validate() const {
-  network.validate();
+  require(network.outputs >= 1, "outputs", "at least 1");
+  require(lags == 0 || !sees_past_targets(rule), "lags",
+          "0 for auto, ar, naive and mean, which look at past targets by themselves");
+  if (std::holds_alternative<Auto>(rule)) {
+    NetworkOptions any = network;
+    any.input_bias = true;  // without inputs there are past targets
+    any.validate();
+  } else if (!is_baseline(rule)) {
+    NetworkOptions inner = network;
+    inner.inputs += lags * network.outputs;
+    inner.validate();
+  }
   std::visit([](const auto& r) { r.validate(); }, rule);
   if (const auto* mixture = std::get_if<Algorithm2>(&rule); mixture != nullptr)
     require(mixture->prior_weights.empty() ||

@@ -94,21 +94,40 @@ std::size_t numbered_column(std::string_view text, std::size_t columns) {
   return valid && number >= 1 && number <= columns ? number - 1 : columns;
 }
 
+/// `part` is what the column is to be.
 std::size_t find_column(const std::string& path, const std::vector<std::string>& columns,
-                        const std::string& target) {
-  const auto named = std::ranges::find(columns, target);
+                        const std::string& wanted, const std::string& part) {
+  const auto named = std::ranges::find(columns, wanted);
   if (named == columns.end()) {
-    const std::size_t position = numbered_column(target, columns.size());
+    const std::size_t position = numbered_column(wanted, columns.size());
     if (position < columns.size()) return position;
     fail(path, 0,
-         "has no column " + shown(target) + " to be the target; choose one of " +
+         "has no column " + shown(wanted) + " to be the " + part + "; choose one of " +
              list_columns(columns) + ", or a number from 1 to " + std::to_string(columns.size()));
   }
-  if (std::find(named + 1, columns.end(), target) != columns.end())
+  if (std::find(named + 1, columns.end(), wanted) != columns.end())
     fail(path, 0,
-         "has several columns " + shown(target) +
-             "; rename them, or give the target's number, counted from 1");
+         "has several columns " + shown(wanted) + "; rename them, or give the " + part +
+             "'s number, counted from 1");
   return static_cast<std::size_t>(named - columns.begin());
+}
+
+bool holds(const Columns& columns, std::size_t column) {
+  return std::ranges::find(columns, column) != columns.end();
+}
+
+Columns find_columns(const std::string& path, const Table& table,
+                     const std::vector<std::string>& wanted, const std::string& part) {
+  Columns chosen;
+  for (const std::string& name : wanted) {
+    const std::size_t column = find_column(path, table.columns, name, part);
+    if (holds(chosen, column))
+      fail(path, 0,
+           "column " + shown(table.columns[column]) + " is named twice as " + part +
+               "; name it once");
+    chosen.push_back(column);
+  }
+  return chosen;
 }
 
 Columns last_columns(const Table& table) {
@@ -120,15 +139,7 @@ Columns last_columns(const Table& table) {
 
 Columns target_columns(const std::string& path, const Table& table,
                        const std::vector<std::string>& targets) {
-  if (targets.empty()) return last_columns(table);
-  Columns chosen;
-  for (const std::string& target : targets) {
-    const std::size_t column = find_column(path, table.columns, target);
-    if (std::ranges::find(chosen, column) != chosen.end())
-      fail(path, 0, "column " + shown(table.columns[column]) + " is a target twice; name it once");
-    chosen.push_back(column);
-  }
-  return chosen;
+  return targets.empty() ? last_columns(table) : find_columns(path, table, targets, "target");
 }
 
 bool is_constant_one(const Table& table, std::size_t column) {
@@ -137,17 +148,19 @@ bool is_constant_one(const Table& table, std::size_t column) {
   return true;
 }
 
-Columns input_columns(const std::string& path, const Table& table, const Columns& targets) {
-  Columns inputs;
-  for (std::size_t c = 0; c < table.columns.size(); ++c)
-    if (std::ranges::find(targets, c) == targets.end() && !is_constant_one(table, c))
-      inputs.push_back(c);
-  if (inputs.empty())
-    fail(
-        path, 0,
-        "has no input column beside the target (a constant 1 does not count); add one, for example "
-        "the target's previous value, or check the separator");
-  return inputs;
+Columns input_columns(const std::string& path, const Table& table,
+                      const std::vector<std::string>& inputs, const Columns& targets) {
+  if (inputs == std::vector<std::string>{"none"}) return {};
+  Columns chosen = find_columns(path, table, inputs, "input");
+  for (std::size_t c : chosen)
+    if (holds(targets, c))
+      fail(path, 0,
+           "column " + shown(table.columns[c]) +
+               " is the target and cannot be an input; choose another, or none");
+  for (std::size_t c = 0; inputs.empty() && c < table.columns.size(); ++c)
+    if (!holds(targets, c)) chosen.push_back(c);
+  std::erase_if(chosen, [&](std::size_t c) { return is_constant_one(table, c); });
+  return chosen;
 }
 
 std::vector<std::string> names_of(const Table& table, const Columns& columns) {
@@ -171,8 +184,8 @@ Dataset read_dataset(const fs::path& file, const ReadOptions& options) {
   const std::string path = file.string();
   Table table = read_table(path, options.max_rows == 0 ? all : options.max_rows);
   require_rows(path, table);
-  const Columns targets = target_columns(path, table, options.targets);
-  const Columns inputs = input_columns(path, table, targets);
+  const Columns targets = target_columns(path, table, options.columns.targets);
+  const Columns inputs = input_columns(path, table, options.columns.inputs, targets);
   return {.name = file.stem().string(),
           .source = path,
           .input_names = names_of(table, inputs),

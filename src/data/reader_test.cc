@@ -42,13 +42,13 @@ class ReaderTest : public testing::Test {
   }
 
   Dataset read(const std::string& name, std::string_view text, Names targets = {}) const {
-    return read_dataset(write(name, text), {.targets = std::move(targets)});
+    return read_dataset(write(name, text), {.columns = {.targets = std::move(targets)}});
   }
 
   /// The message of the DataError, without the folder; a note when there was none.
   std::string error_of(const std::string& name, const Names& targets = {}) const {
     try {
-      read_dataset(path(name), {.targets = targets});
+      read_dataset(path(name), {.columns = {.targets = targets}});
     } catch (const DataError& error) {
       const std::string what = error.what();
       const std::string prefix = (folder_ / "").string();
@@ -158,7 +158,7 @@ TEST_F(ReaderTest, NumbersDoNotDependOnTheLocale) {
 
 TEST_F(ReaderTest, MaxRowsStopsReading) {
   const std::string file = write("a.csv", "x,y\n2,3\n4,5\nrubbish\n");
-  EXPECT_EQ(read_dataset(file, {.targets = {}, .max_rows = 2}).targets, (Numbers{3, 5}));
+  EXPECT_EQ(read_dataset(file, {.max_rows = 2}).targets, (Numbers{3, 5}));
 }
 
 TEST_F(ReaderTest, BadFieldsAreNamed) {
@@ -233,14 +233,43 @@ TEST_F(ReaderTest, BadTargets) {
   for (const char* unknown : {"", "0", "5", "-1", "1.0", " a", "99999999999999999999"})
     expect_contains(error("a.csv", text, {unknown}), "has no column");
   expect_contains(error("a.csv", text, {"c"}), "several columns \"c\"; ");
-  expect_contains(error("a.csv", text, {"a", "b", "1"}), "column \"a\" is a target twice; ");
+  expect_contains(error("a.csv", text, {"a", "b", "1"}), "column \"a\" is named twice as target; ");
   EXPECT_EQ(read("a.csv", text, {"4"}).input_names, (Names{"a", "b", "c"}));
 }
 
-TEST_F(ReaderTest, InputsAreNeeded) {
-  expect_contains(error("a.csv", "y\n2\n3\n"), "a.csv: has no input column");
-  expect_contains(error("a.csv", "x,y\n2,3\n", {"x", "y"}), "has no input column");
-  expect_contains(error("a.csv", "bias,y\n1,3\n1,4\n"), "has no input column");
+TEST_F(ReaderTest, ATimeSeriesHasNoInputs) {
+  for (const Dataset& data :
+       {read("a.csv", "y\n2\n3\n"), read("a.csv", "2\n3\n"), read("a.csv", "bias,y\n1,2\n1,3\n"),
+        read("a.txt", "2\n3\n"), read("a.jsonl", "[2]\n[3]\n")}) {
+    EXPECT_EQ(data.n_inputs(), 0U);
+    EXPECT_EQ(data.rows(), 2U);
+    EXPECT_TRUE(data.x(1).empty());
+    EXPECT_EQ(data.targets, (Numbers{2, 3}));
+  }
+  EXPECT_EQ(read("a.csv", "x,y\n2,3\n", {"x", "y"}).targets, (Numbers{2, 3}));
+}
+
+TEST_F(ReaderTest, InputsCanBeChosen) {
+  const std::string file = write("a.csv", "a,b,one,y\n2,3,1,4\n5,6,1,7\n");
+  const auto choose = [&](Names targets, Names inputs) {
+    return read_dataset(file, {.columns = {std::move(targets), std::move(inputs)}});
+  };
+  EXPECT_EQ(choose({}, {"b"}).inputs, (Numbers{3, 6}));
+  EXPECT_EQ(choose({}, {"2", "a"}).input_names, (Names{"b", "a"}));
+  EXPECT_EQ(choose({}, {"a", "one"}).input_names, (Names{"a"}));
+  EXPECT_TRUE(choose({"a"}, {"none"}).input_names.empty());
+  const auto complaint = [&](const Names& targets, const Names& inputs) -> std::string {
+    try {
+      choose(targets, inputs);
+    } catch (const DataError& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  expect_contains(complaint({}, {"z"}), "has no column \"z\" to be the input; ");
+  expect_contains(complaint({}, {"a", "1"}), "column \"a\" is named twice as input; ");
+  expect_contains(complaint({"b"}, {"a", "b"}),
+                  "column \"b\" is the target and cannot be an input");
 }
 
 TEST_F(ReaderTest, ConstantOnesAreDropped) {
@@ -358,7 +387,8 @@ TEST_F(ReaderTest, MatWithInputAndTargetSets) {
   EXPECT_EQ(data.targets, (Numbers{8, 2, 3, 4, 5, 6}));
   EXPECT_EQ(data.lines, (Lines{1, 2, 3}));
 
-  const Dataset first = read_dataset(path("a.mat"), {.targets = {"d2"}, .max_rows = 1});
+  const Dataset first =
+      read_dataset(path("a.mat"), {.columns = {.targets = {"d2"}}, .max_rows = 1});
   EXPECT_EQ(first.input_names, (Names{"x1", "d1"}));
   EXPECT_EQ(first.targets, Numbers{2});
 }
@@ -373,7 +403,8 @@ TEST_F(ReaderTest, MatWithOneMatrixEitherWayUp) {
     EXPECT_EQ(data.targets, (Numbers{10, 20, 30})) << name;
     EXPECT_EQ(data.target_names, Names{"x2"}) << name;
   }
-  EXPECT_EQ(read_dataset(path("wide.mat"), {.targets = {"1"}}).targets, (Numbers{2, 3, 4}));
+  EXPECT_EQ(read_dataset(path("wide.mat"), {.columns = {.targets = {"1"}}}).targets,
+            (Numbers{2, 3, 4}));
 }
 
 TEST_F(ReaderTest, BadMat) {
@@ -386,7 +417,7 @@ TEST_F(ReaderTest, BadMat) {
   write_mat(path("inf.mat"), {{"m", 2, 3, {1, 2, 3, -kInf, 5, 6}}});
   expect_contains(error_of("inf.mat"), "inf.mat:2: 'Inf' in column \"x2\" is infinite");
   write_mat(path("vector.mat"), {{"m", 1, 3, {1, 2, 3}}});
-  expect_contains(error_of("vector.mat"), "has no input column");
+  EXPECT_EQ(read_dataset(path("vector.mat"), {}).targets, (Numbers{1, 2, 3}));
   fs::resize_file(path("vector.mat"), fs::file_size(path("vector.mat")) - 1);
   expect_contains(error_of("vector.mat"), "vector.mat: is damaged or not complete; ");
   for (const char* text : {"", "MATLAB", "a,b\n1,2\n"})

@@ -94,6 +94,7 @@ class Scripted final : public Learner {
   std::vector<double> predictions_;
   double ahead_ = 0;
   std::size_t seen_ = 0;
+  double ahead_ = 0;
 };
 
 Dataset stream(std::vector<double> inputs, std::vector<double> targets) {

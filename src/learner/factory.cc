@@ -3,6 +3,8 @@
 #include "core/finite.h"
 #include "kalstream/learner.h"
 #include "learner/auto.h"
+#include "learner/baselines.h"
+#include "learner/lagged.h"
 #include "learner/mixture.h"
 #include "learner/network_learner.h"
 #include "learner/scaled.h"
@@ -46,19 +48,34 @@ std::unique_ptr<Learner> make(const NetworkOptions& network, const Algorithm2& o
                                    MixtureOptions{std::move(prior), rate, options.feedback});
 }
 
-std::unique_ptr<Learner> make(const NetworkOptions& network, const Auto& options) {
-  return std::make_unique<AutoLearner>(options, network);
+// The scaler is inside of the lags: it knows the moments of the targets.
+std::unique_ptr<Learner> make(const LearnerOptions& options, const auto& rule, bool scaled) {
+  if constexpr (std::is_same_v<std::decay_t<decltype(rule)>, Auto>) {
+    return std::make_unique<AutoLearner>(rule, options.network);
+  } else if constexpr (requires { make_baseline(options, rule); }) {
+    return make_baseline(options, rule);
+  } else {
+    NetworkOptions network = options.network;
+    network.inputs += options.lags * network.outputs;
+    auto learner = make(network, rule);
+    if (scaled) learner = make_scaled(std::move(learner), network.output_activation, options.lags);
+    return make_lagged(std::move(learner), options.network.inputs, options.lags);
+  }
+}
+
+std::unique_ptr<Learner> make(const LearnerOptions& options, bool scaled) {
+  options.validate();
+  return std::visit([&](const auto& rule) { return make(options, rule, scaled); }, options.rule);
 }
 
 }  // namespace
 
 std::unique_ptr<Learner> make_learner(const LearnerOptions& options) {
-  options.validate();
-  return std::visit([&](const auto& rule) { return make(options.network, rule); }, options.rule);
+  return make(options, false);
 }
 
 std::unique_ptr<Learner> make_scaled_learner(const LearnerOptions& options) {
-  return make_scaled(make_learner(options), options.network.output_activation);
+  return make(options, true);
 }
 
 }  // namespace kalstream

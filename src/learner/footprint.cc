@@ -3,6 +3,8 @@
 #include <optional>
 
 #include "core/layout.h"
+#include "learner/auto.h"
+#include "learner/baselines.h"
 
 namespace kalstream {
 namespace {
@@ -13,12 +15,38 @@ std::optional<Partition> partition_of(const Adam&) { return {}; }
 std::optional<Partition> partition_of(const Ekf&) { return Partition::full; }
 std::optional<Partition> partition_of(const Algorithm2& o) { return o.expert.partition; }
 std::optional<Partition> partition_of(const Auto&) { return {}; }
+std::optional<Partition> partition_of(const Rls&) { return Partition::node; }
+std::optional<Partition> partition_of(const Ar&) { return Partition::node; }
+std::optional<Partition> partition_of(const Naive&) { return {}; }
+std::optional<Partition> partition_of(const Mean&) { return {}; }
 std::optional<Partition> partition_of(const auto& o) { return o.partition; }
+
+// The network inside, with past targets among its inputs.
+NetworkOptions network_of(const LearnerOptions& o) {
+  NetworkOptions network = o.network;
+  const auto* ar = std::get_if<Ar>(&o.rule);
+  if (ar != nullptr) return linear_network(ar->lags * network.outputs, network.outputs);
+  network.inputs += o.lags * network.outputs;
+  return is_baseline(o.rule) ? linear_network(network.inputs, network.outputs) : network;
+}
 
 }  // namespace
 
 Footprint footprint(const LearnerOptions& options) {
-  const NetworkOptions& network = options.network;
+  if (std::holds_alternative<Naive>(options.rule) || std::holds_alternative<Mean>(options.rule))
+    return {};
+  if (const auto* rule = std::get_if<Auto>(&options.rule); rule != nullptr) {
+    Footprint total{.networks = 0};
+    for (const ExpertPlan& plan : plan_experts(*rule, options.network)) {
+      const Footprint one = footprint({.network = plan.network, .rule = plan.rule});
+      total.weights = std::max(total.weights, one.weights);
+      total.networks += one.networks;
+      total.covariance_blocks += one.covariance_blocks;
+      total.bytes += one.bytes;
+    }
+    return total;
+  }
+  const NetworkOptions network = network_of(options);
   const ParameterLayout layout(network);
   Footprint f{.weights = layout.size()};
   if (const auto* mixture = std::get_if<Algorithm2>(&options.rule); mixture != nullptr)

@@ -2,13 +2,17 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <span>
 #include <vector>
 
+#include "core/finite.h"
+
 namespace kalstream {
 
-/// The last `lags` targets, the newest first; 0 before the stream began.
+/// The last `lags` targets, the newest first. The first one stands for those before it as well: in
+/// raw units 0 may be far from any target. While there is none, all are 0.
 class TargetHistory {
  public:
   TargetHistory(std::size_t lags, std::size_t outputs)
@@ -18,6 +22,18 @@ class TargetHistory {
     if (targets_.empty()) return;
     std::copy_backward(targets_.begin(), targets_.end() - n_d_, targets_.end());
     std::copy(d.begin(), d.end(), targets_.begin());
+    if (!begun_)
+      for (std::size_t k = n_d_; k < targets_.size(); ++k) targets_[k] = targets_[k - n_d_];
+    begun_ = true;
+  }
+
+  /// A prediction in the place of a target that is missing: kept within what an input may be, and
+  /// of no use before the first target.
+  void push_guess(std::span<const double> d_hat) {
+    if (!begun_) return;
+    push(d_hat);
+    for (double& d : std::span(targets_).first(n_d_))
+      d = std::fmax(std::fmin(d, largest_magnitude), -largest_magnitude);
   }
 
   std::size_t lags() const { return targets_.size() / n_d_; }
@@ -27,11 +43,15 @@ class TargetHistory {
     return std::span(targets_).subspan((lag - 1) * n_d_, n_d_);
   }
 
-  void reset() { std::fill(targets_.begin(), targets_.end(), 0.0); }
+  void reset() {
+    std::fill(targets_.begin(), targets_.end(), 0.0);
+    begun_ = false;
+  }
 
  private:
   std::size_t n_d_;
   std::vector<double> targets_;
+  bool begun_ = false;
 };
 
 }  // namespace kalstream

@@ -92,6 +92,11 @@ class Fill {
     o.mixing_rate = 1;
     o.feedback = addition_ ? Feedback::mixture : Feedback::own;
   }
+  // Nothing was published for baselines.
+  void operator()(Rls&) const {}
+  void operator()(Ar&) const {}
+  void operator()(Naive&) const {}
+  void operator()(Mean&) const {}
 
  private:
   void kalman(auto& o) const {

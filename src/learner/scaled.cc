@@ -9,16 +9,18 @@
 namespace kalstream {
 namespace {
 
-// Inputs: x' = (x − mean)/deviation, with x itself in the moments (it is known when d̂ is made).
+// Inputs: x' = (x − mean)/deviation, with x itself in the moments (it is known when d̂ is made); of
+// inputs that are past targets, with the moments of these.
 // Targets, from moments before d: d' = (d − mean)/(unit·deviation), held within ±1 for a tanh
 // output; 0 while fewer than two are known and there is no unit. The prediction is mapped back with
 // the moments it was made with.
 class Scaled final : public Learner {
  public:
-  Scaled(std::unique_ptr<Learner> inner, OutputActivation activation)
+  Scaled(std::unique_ptr<Learner> inner, OutputActivation activation, std::size_t lags)
       : inner_(std::move(inner)),
         bounded_(activation == OutputActivation::tanh),
-        x_moments_(inner_->inputs()),
+        first_lag_(inner_->inputs() - lags * inner_->outputs()),
+        x_moments_(first_lag_),
         x_moments_new_(x_moments_),
         d_moments_(inner_->outputs()),
         x_(inner_->inputs()),
@@ -29,6 +31,7 @@ class Scaled final : public Learner {
       : Learner(other),
         inner_(other.inner_->clone()),
         bounded_(other.bounded_),
+        first_lag_(other.first_lag_),
         x_moments_(other.x_moments_),
         x_moments_new_(other.x_moments_new_),
         d_moments_(other.d_moments_),
@@ -68,12 +71,8 @@ class Scaled final : public Learner {
   void start_forecast() override { inner_->start_forecast(); }
 
   std::span<const double> forecast_next(std::span<const double> x) override {
-    std::span<const double> seen = x;
-    if (x.size() == x_.size() && all_usable(x)) {
-      for (std::size_t k = 0; k < x.size(); ++k) x_[k] = x_moments_.standardised(k, x[k]);
-      seen = x_;
-    }
-    const auto d_hat = inner_->forecast_next(seen);
+    const bool usable = x.size() == x_.size() && all_usable(x);
+    const auto d_hat = inner_->forecast_next(usable ? standardise(x, x_moments_) : x);
     for (std::size_t k = 0; k < d_hat_.size(); ++k) d_hat_[k] = to_target(k, d_hat[k]);
     return d_hat_;
   }
@@ -91,8 +90,14 @@ class Scaled final : public Learner {
   std::span<const double> standardise(std::span<const double> x) {
     if (x.size() != x_.size() || !all_usable(x)) return x;  // the inner learner will refuse it
     x_moments_new_ = x_moments_;
-    x_moments_new_.add(x);
-    for (std::size_t k = 0; k < x.size(); ++k) x_[k] = x_moments_new_.standardised(k, x[k]);
+    x_moments_new_.add(x.first(first_lag_));
+    return standardise(x, x_moments_new_);
+  }
+
+  std::span<const double> standardise(std::span<const double> x, const RunningMoments& moments) {
+    for (std::size_t k = 0; k < x.size(); ++k)
+      x_[k] = k < first_lag_ ? moments.standardised(k, x[k])
+                             : d_moments_.standardised((k - first_lag_) % d_.size(), x[k]);
     return x_;
   }
 
@@ -104,6 +109,7 @@ class Scaled final : public Learner {
 
   std::unique_ptr<Learner> inner_;
   bool bounded_;
+  std::size_t first_lag_;  // among the inputs
   RunningMoments x_moments_;
   RunningMoments x_moments_new_;
   RunningMoments d_moments_;
@@ -114,8 +120,9 @@ class Scaled final : public Learner {
 
 }  // namespace
 
-std::unique_ptr<Learner> make_scaled(std::unique_ptr<Learner> inner, OutputActivation activation) {
-  return std::make_unique<Scaled>(std::move(inner), activation);
+std::unique_ptr<Learner> make_scaled(std::unique_ptr<Learner> inner, OutputActivation activation,
+                                     std::size_t lags) {
+  return std::make_unique<Scaled>(std::move(inner), activation, lags);
 }
 
 }  // namespace kalstream

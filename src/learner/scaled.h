@@ -5,7 +5,9 @@
 
 namespace kalstream {
 
-/// `activation` is that of the inner learner's output.
-std::unique_ptr<Learner> make_scaled(std::unique_ptr<Learner> inner, OutputActivation activation);
+/// `activation` is that of the inner learner's output. The last lags × outputs of its inputs are
+/// past targets: they are standardised as targets are, so that d̂ = d_{t−1} stays a linear function.
+std::unique_ptr<Learner> make_scaled(std::unique_ptr<Learner> inner, OutputActivation activation,
+                                     std::size_t lags = 0);
 
 }  // namespace kalstream

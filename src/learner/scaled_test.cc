@@ -43,7 +43,10 @@ class Spy final : public Learner {
     return {.status = StepStatus::missing, .weights = {}};
   }
   void start_forecast() override {}
-  std::span<const double> forecast_next(std::span<const double>) override { return prediction_; }
+  std::span<const double> forecast_next(std::span<const double> x) override {
+    log_->x.push_back(copy(x));
+    return prediction_;
+  }
   std::unique_ptr<Learner> clone() const override { return std::make_unique<Spy>(*this); }
   void reset() override {}
 
@@ -133,6 +136,37 @@ TEST_P(ScaledOutputs, EachInputAndOutputHasItsOwnScale) {
   EXPECT_TRUE(scaled->forecast(2, Vector(4), ahead));
   EXPECT_TRUE(test::same_bits(std::span(ahead).first(2), d_hat));
   EXPECT_TRUE(test::same_bits(std::span(ahead).last(2), d_hat));
+}
+
+// Lags are in the units of the targets before them, whatever they are: those of d̂.
+TEST_P(ScaledOutputs, PastTargetsAreStandardisedAsTargets) {
+  Spy::Log log;
+  const auto scaled =
+      make_scaled(std::make_unique<Spy>(log, 1 + 2 * 2, Vector{0, 0}), activation, 2);
+  Rng rng(37);
+  Vector x, d0, d1;
+  const auto expect_seen = [&](const Vector& seen, double now) {
+    const Moments mx(x), m0(d0), m1(d1);
+    EXPECT_NEAR(seen[0], (now - mx.mean) / mx.deviation, 1e-10);
+    for (const int lag : {1, 2}) {
+      EXPECT_NEAR(seen[2 * lag - 1], (d0.end()[-lag] - m0.mean) / m0.deviation, 1e-10);
+      EXPECT_NEAR(seen[2 * lag], (d1.end()[-lag] - m1.mean) / m1.deviation, 1e-10);
+    }
+  };
+  const auto row = [&](double now) {
+    return Vector{now, d0.end()[-1], d1.end()[-1], d0.end()[-2], d1.end()[-2]};
+  };
+  for (int t = 0; t < 50; ++t) {
+    x.push_back(3 + rng.normal());
+    const Vector d{100 + rng.normal(), -1e-3 * rng.normal()};
+    scaled->learn(t < 2 ? Vector{x.back(), 0, 0, 0, 0} : row(x.back()), d);
+    if (t >= 2) expect_seen(log.x.back(), x.back());
+    d0.push_back(d[0]);
+    d1.push_back(d[1]);
+  }
+  scaled->start_forecast();
+  scaled->forecast_next(row(4));
+  expect_seen(log.x.back(), 4);
 }
 
 // A sample the inner learner cannot use is not counted; an update it rejects is.

@@ -14,6 +14,7 @@ namespace {
 using Json = nlohmann::json;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr int fine = 0;
 constexpr int failure = 1;
@@ -226,6 +227,101 @@ TEST(Run, AConstantInputIsAddedUnlessOneExists) {
             run_json(w, "--data ones.csv --hidden 3")["runs"][0]["nse"]);
 }
 
+// ---- Time series: no inputs but past targets
+
+// d_t = 1.6 d_{t−1} − 0.8 d_{t−2} + noise, within ±1.
+std::vector<double> autoregression(int rows) {
+  std::vector<double> d;
+  unsigned state = 4321;
+  double now = 0;
+  double before = 0;
+  for (int t = 0; t < rows; ++t) {
+    state = state * 1664525u + 1013904223u;
+    const double noise = 0.1 * (static_cast<double>(state >> 8) / (1 << 23) - 1);
+    const double next = 1.6 * now - 0.8 * before + noise;
+    before = std::exchange(now, next);
+    d.push_back(now);
+  }
+  return d;
+}
+
+std::string column(const std::vector<double>& values, const std::string& name = "d") {
+  std::ostringstream text;
+  text.precision(17);
+  text << name << "\n";
+  for (const double v : values) text << v << "\n";
+  return text.str();
+}
+
+TEST(Series, LagsAreColumnsOfPastTargets) {
+  const Workplace w;
+  const auto d = autoregression(200);
+  w.file("series.csv", column(d));
+  std::ostringstream columns;
+  columns.precision(17);
+  columns << "lag1,lag2,d\n";
+  for (std::size_t t = 0; t < d.size(); ++t)
+    columns << (t == 0 ? 0 : d[t - 1]) << "," << (t == 0 ? 0 : d[t < 2 ? 0 : t - 2]) << "," << d[t]
+            << "\n";
+  w.file("columns.csv", columns.str());
+  const std::string rest = " --hidden 3 --learner alg2,ekf --seeds 2";
+  const Json lagged = run_json(w, "--data series.csv --lags 2" + rest);
+  const Json by_hand = run_json(w, "--data columns.csv" + rest);
+  EXPECT_EQ(lagged["data"]["inputs"], Json::array());
+  for (int k = 0; k < 4; ++k) EXPECT_EQ(lagged["runs"][k]["nse"], by_hand["runs"][k]["nse"]) << k;
+  // The same without a file of its own.
+  const Json chosen = run_json(w, "--data columns.csv --inputs none --lags 2" + rest);
+  EXPECT_EQ(chosen["runs"][0]["nse"], lagged["runs"][0]["nse"]);
+  const Json one = run_json(w, "--data columns.csv --inputs lag1" + rest);
+  EXPECT_EQ(one["data"]["inputs"], Json({"lag1"}));
+}
+
+TEST(Series, BaselinesAndForecasts) {
+  const Workplace w;
+  auto d = autoregression(2000);
+  w.file("series.csv", column(d));
+  for (double& v : d) v = 500 * v;
+  w.file("raw.csv", column(d));
+  const Json j = run_json(
+      w, "--data series.csv --lags 4 --horizon 3 --hidden 3 --learner alg2,rls,ar,naive,mean");
+  const auto number = [&](int learner, const char* what) {
+    return j["summary"][learner][what].get<double>();
+  };
+  for (const char* what : {"nse_mean", "knse_mean"})
+    for (const int learner : {0, 1, 2}) EXPECT_LT(number(learner, what), number(3, what)) << what;
+  EXPECT_LT(number(2, "nse_mean"), 0.1);  // the noise has a thirteenth of the variance
+  EXPECT_LT(number(2, "knse_mean"), number(4, "knse_mean"));
+  EXPECT_NEAR(number(4, "nse_mean"), 1, 0.02);
+  // Any units; no lags for those that look back by themselves; a preset changes nothing.
+  const Json raw = run_json(w, "--data raw.csv --learner ar,naive,mean --seeds 2");
+  EXPECT_LT(raw["summary"][0]["nse_mean"].get<double>(), 0.1);
+  EXPECT_EQ(raw["runs"][0]["nse"], raw["runs"][1]["nse"]);
+  const std::string steps = "--data raw.csv --learner ar --warm-up 0 --steps 500";
+  EXPECT_EQ(run_json(w, steps + " --preset authors")["runs"][0]["nse"],
+            run_json(w, steps)["runs"][0]["nse"]);
+}
+
+TEST(Series, SearchAndInspect) {
+  const Workplace w;
+  w.file("series.csv", column(autoregression(600)));
+  const Ran best = w.kalstream("search --data series.csv --learner ar --grid lags=1,2 --seeds 1");
+  ASSERT_EQ(best.exit_code, fine) << best.err;
+  EXPECT_THAT(best.out, HasSubstr("--learner ar --set lags=2"));
+  const std::string ekf = "search --data series.csv --learner ekf --hidden 2 --seeds 1 ";
+  EXPECT_EQ(w.kalstream(ekf + "--grid lags=1,2 --quiet").exit_code, fine);
+  const Ran lags = w.kalstream(ekf + "--lags 2 --grid measurement_noise=1,3");
+  EXPECT_THAT(lags.out, HasSubstr("--learner ekf --lags 2 --set measurement_noise="));
+  EXPECT_EQ(w.kalstream(ekf + "--grid lags=0,2").exit_code, bad_data);
+  EXPECT_EQ(w.kalstream("demo --data series.csv").exit_code, bad_data);
+
+  EXPECT_THAT(w.kalstream("inspect --data series.csv").out, HasSubstr("--lags"));
+  const Ran learners = w.kalstream("inspect --learner rls,ar,naive,mean");
+  EXPECT_EQ(learners.exit_code, fine);
+  EXPECT_THAT(learners.out, AllOf(HasSubstr("rls.lags"), HasSubstr("ar.lags"),
+                                  HasSubstr("ar: 1 input, 1 output; 9 weights")));
+  EXPECT_THAT(learners.out, Not(HasSubstr("window")));
+}
+
 // ---- Every reader gives the same stream
 
 TEST(Readers, SameNumbersFromEveryFormat) {
@@ -325,6 +421,19 @@ INSTANTIATE_TEST_SUITE_P(
             bad_data,
             {"d.csv:2", "7", "[-1,1]", "--scale", "output=identity"}},
         Bad{"ConstantTarget", "1,0.5\n2,0.5\n", "", bad_data, {"d.csv", "does not vary"}},
+        Bad{"NothingToPredictFrom",
+            "0.1\n0.2\n",
+            "--learner ar,alg1",
+            bad_data,
+            {"d.csv", "no input columns", "alg1", "--lags 8", "ar, naive"}},
+        Bad{"UnknownInput", "a,b\n1,2\n", "--inputs c", bad_data, {"d.csv", "\"c\"", "a", "b"}},
+        Bad{"TargetAsInput", "a,b\n1,2\n", "--inputs b", bad_data, {"\"b\"", "target"}},
+        Bad{"NoLags", "1,0.1\n2,0.2\n", "--lags 0", usage, {"--lags", "from 1"}},
+        Bad{"ArWithoutLags",
+            "1,0.1\n2,0.2\n",
+            "--learner ar --set lags=0",
+            usage,
+            {"ar", "lags", "at least 1"}},
         Bad{"UnknownLearner",
             "1,0.1\n2,0.2\n",
             "--learner lstm",
