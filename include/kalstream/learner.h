@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "kalstream/options.h"
 #include "kalstream/report.h"
@@ -66,5 +68,9 @@ std::unique_ptr<Learner> make_learner(const LearnerOptions& options);
 /// running moments, using nothing a live stream would not know yet. Predictions come back in the
 /// units of the targets. (Baselines do so anyway.)
 std::unique_ptr<Learner> make_scaled_learner(const LearnerOptions& options);
+
+/// Names of the experts a learner of these options mixes, in the order of StepReport::weights; none
+/// if it mixes none.
+std::vector<std::string> expert_names(const LearnerOptions& options);
 
 }  // namespace kalstream

@@ -210,9 +210,8 @@ struct Auto {
   void validate() const;
 };
 
-using Rule =
-    std::variant<Sgd, RmsProp, Adam, Ekf, Dekf, Iekf, Algorithm1, Algorithm2, Rls, Ar, Naive,
-                 Mean, Auto>;
+using Rule = std::variant<Sgd, RmsProp, Adam, Ekf, Dekf, Iekf, Algorithm1, Algorithm2, Rls, Ar,
+                          Naive, Mean, Auto>;
 
 /// Rls, Ar, Naive or Mean.
 bool is_baseline(const Rule& rule);

@@ -26,8 +26,8 @@ struct StepReport {
   std::size_t applied = 0;                  ///< … how many of them updated …
   std::size_t rejected = 0;                 ///< … and how many updates were rejected
   double covariance_trace = 0;              ///< Σ Tr P over all blocks and experts; 0 without P
-  /// A mixture's normalised expert weights after the step, in the order of its error bounds; empty
-  /// otherwise. A view into the learner, valid until its next call.
+  /// How much each expert of a mixture counts after the step, together 1, in the order of
+  /// expert_names(); empty otherwise. A view into the learner, valid until its next call.
   std::span<const double> weights;
 };
 

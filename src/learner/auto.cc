@@ -11,15 +11,14 @@
 namespace kalstream {
 namespace {
 
-constexpr double input_reach = 10;   // deviations; beyond, inputs and past targets are cut
-constexpr double target_reach = 5;   // the same for what is learnt
-constexpr double error_reach = 6;    // root mean squared errors a target may be off to be learnt as it is
-constexpr double margin = 0.1;       // of the range of targets, added on either side
-constexpr double belief = 20;        // deviations a target may be off …
+constexpr double input_reach = 10;     // deviations; beyond, inputs and past targets are cut
+constexpr double target_reach = 20;    // the same for what is learnt
+constexpr double margin = 0.1;         // of the range of targets, added on either side
+constexpr double belief = 20;          // deviations a target may be off …
 constexpr double input_belief = 1000;  // … and an input
-constexpr std::size_t patience = 3;  // samples beyond belief in a row that are believed
-constexpr double alarm = 4;          // times the usual squared error that mean the stream has changed
-constexpr std::size_t quiet = 200;   // samples between two such
+constexpr std::size_t patience = 3;    // samples beyond belief in a row that are believed
+constexpr double alarm = 4;  // times the usual squared error that mean the stream has changed
+constexpr std::size_t quiet = 200;    // samples between two such
 constexpr std::size_t believed = 16;  // samples before one can be beyond belief
 constexpr std::size_t memory = 1000;  // samples
 
@@ -27,8 +26,9 @@ constexpr std::size_t memory = 1000;  // samples
 std::size_t units(std::size_t wanted, const NetworkOptions& n, std::size_t weights) {
   const std::size_t columns = n.inputs + 1;
   std::size_t h = wanted;
-  while (h > 4 && h * (columns + (n.cell == Cell::feedforward ? 0 : h)) *
-                          (n.cell == Cell::lstm ? 4 : 1) > weights)
+  while (h > 4 &&
+         h * (columns + (n.cell == Cell::feedforward ? 0 : h)) * (n.cell == Cell::lstm ? 4 : 1) >
+             weights)
     --h;
   return h;
 }
@@ -101,11 +101,17 @@ std::vector<ExpertPlan> plan_experts(const Auto& options, const NetworkOptions& 
   net("lstm-lag2", {.cell = Cell::lstm, .hidden = 6, .lags = 2});
   net("window8", {.cell = ff, .hidden = 8, .lags = 8, .floor = 0.01});
   if (has_inputs) {
-    net("replay1", {.cell = ff, .hidden = 24, .deviation = 0.2, .floor = 0.3, .factor = 1, .replays = 1});
+    net("replay1",
+        {.cell = ff, .hidden = 24, .deviation = 0.2, .floor = 0.3, .factor = 1, .replays = 1});
     net("wide", {.cell = ff, .hidden = 24, .deviation = 0.2, .floor = 0.3, .factor = 1});
     net("replay2", {.cell = ff, .hidden = 16, .floor = 0.3, .factor = 1, .replays = 2});
-    net("replay-recent", {.cell = ff, .hidden = 16, .floor = 1, .factor = 1, .process_noise = 1e-4,
-                          .replays = 1, .memory = 300});
+    net("replay-recent", {.cell = ff,
+                          .hidden = 16,
+                          .floor = 1,
+                          .factor = 1,
+                          .process_noise = 1e-4,
+                          .replays = 1,
+                          .memory = 300});
   }
   net("window2", {.cell = ff, .hidden = 16, .lags = 2});
   net("window8-wide", {.cell = ff, .hidden = 16, .lags = 8});
@@ -127,8 +133,11 @@ std::vector<ExpertPlan> plan_experts(const Auto& options, const NetworkOptions& 
   std::size_t before = 0;
   for (const std::size_t lags : {std::size_t{1}, std::size_t{4}, std::size_t{8}, options.lags}) {
     if (lags > options.lags || lags <= before) continue;
-    linear(lags == 1 ? "ar1" : lags == 4 ? "ar4" : lags == 8 ? "ar8" : "ar", false, lags,
-           lags == 1 ? 10 : 100);
+    linear(lags == 1   ? "ar1"
+           : lags == 4 ? "ar4"
+           : lags == 8 ? "ar8"
+                       : "ar",
+           false, lags, lags == 1 ? 10 : 100);
     before = lags;
   }
   if (has_inputs) linear("arx2", true, 2, 10);
@@ -182,7 +191,6 @@ AutoLearner::AutoLearner(const Auto& options, const NetworkOptions& network)
       target_(n_d_),
       target_again_(n_d_),
       d_hat_(n_d_),
-      squared_error_(n_d_, 1.0),
       no_prediction_(n_d_, std::numeric_limits<double>::quiet_NaN()),
       ahead_history_(history_),
       ahead_(n_d_) {
@@ -224,7 +232,6 @@ AutoLearner::AutoLearner(const AutoLearner& other)
       expert_d_hat_(other.expert_d_hat_),
       q_(other.q_),
       d_hat_(other.d_hat_),
-      squared_error_(other.squared_error_),
       no_prediction_(other.no_prediction_),
       weights_(other.weights_),
       ahead_history_(other.ahead_history_),
@@ -244,7 +251,6 @@ void AutoLearner::reset() {
   unbelievable_in_a_row_ = 0;
   for (auto* v : {&low_, &high_, &naive_loss_, &mean_loss_}) std::fill(v->begin(), v->end(), 0.0);
   predicted_ = false;
-  std::fill(squared_error_.begin(), squared_error_.end(), 1.0);
 }
 
 // Every view is a stretch of z: the inputs, the inputs and some past targets, or these alone.
@@ -263,17 +269,8 @@ void AutoLearner::standardise(std::span<const double> x, std::span<const double>
     z[n_in_ + k] = d_moments_.standardised(k % n_d_, targets[k], input_reach);
 }
 
-// What the experts learn: d, but neither far outside of what came before nor far from d̂.
-void AutoLearner::standardise_target(std::span<const double> d) {
-  for (std::size_t k = 0; k < n_d_; ++k) {
-    const double expected = (d_hat_[k] - d_moments_.mean(k)) / d_moments_.deviation(k);
-    const double reach = error_reach * std::sqrt(squared_error_[k]);
-    const double seen = d_moments_.standardised(k, d[k], target_reach);
-    target_[k] = std::clamp(seen, expected - reach, expected + reach);
-    const double e = target_[k] - expected;
-    const double pace = std::max(1 / static_cast<double>(samples_), 0.01);
-    squared_error_[k] += pace * (std::min(e * e, 9 * squared_error_[k]) - squared_error_[k]);
-  }
+void AutoLearner::standardise_target(std::span<const double> d, std::span<double> target) const {
+  for (std::size_t k = 0; k < n_d_; ++k) target[k] = d_moments_.standardised(k, d[k], target_reach);
 }
 
 // expert_d_hat_, the last value and the mean, blended.
@@ -341,7 +338,7 @@ StepReport AutoLearner::learn(std::span<const double> x, std::span<const double>
   }
 
   if (has_experts()) {
-    standardise_target(d);
+    standardise_target(d, target_);
     step_experts(report, true);
     for (std::size_t k = 0; k < n_d_; ++k) blends_[k].learn(d[k]);
     watch();
@@ -395,7 +392,8 @@ void AutoLearner::step_experts(StepReport& report, bool has_target) {
 void AutoLearner::replay(Expert& e, std::size_t turn) {
   const std::size_t available = std::min(memory_.size(), e.plan.memory);
   if (e.plan.replays == 0 || available == 0) return;
-  Rng rng(e.plan.network.seed ^ (steps_ << 20) ^ (std::uint64_t{turn} << 54));  // without memory, so that one sample less changes little
+  Rng rng(e.plan.network.seed ^ (steps_ << 20) ^
+          (std::uint64_t{turn} << 54));  // without memory, so that one sample less changes little
   for (std::size_t n = 0; n < e.plan.replays; ++n) learn_again(e, 1 + rng.below(available));
 }
 
@@ -403,8 +401,7 @@ void AutoLearner::learn_again(Expert& e, std::size_t age) {
   const auto row = memory_[age];
   if (!all_finite(row)) return;  // was not believed
   standardise(row.first(n_in_), row.subspan(n_in_, history_.lags() * n_d_), replay_z_);
-  for (std::size_t k = 0; k < n_d_; ++k)
-    target_again_[k] = d_moments_.standardised(k, row.last(n_d_)[k], target_reach);
+  standardise_target(row.last(n_d_), target_again_);
   e.learner->learn(view(e, replay_z_), target_again_);
 }
 
@@ -432,7 +429,6 @@ void AutoLearner::watch() {
 void AutoLearner::start_over() {
   x_moments_.hold();
   d_moments_.hold();
-  std::fill(squared_error_.begin(), squared_error_.end(), 1.0);
   for (Expert& e : experts_) start_over(e);
 }
 

@@ -17,9 +17,9 @@ struct ExpertPlan {
   NetworkOptions network;
   Rule rule;
   bool sees_inputs = true;
-  std::size_t lags = 0;      ///< past targets it sees
-  std::size_t replays = 0;   ///< past samples learnt again after each new one …
-  std::size_t memory = 0;    ///< … out of so many; only for networks without memory
+  std::size_t lags = 0;     ///< past targets it sees
+  std::size_t replays = 0;  ///< past samples learnt again after each new one …
+  std::size_t memory = 0;   ///< … out of so many; only for networks without memory
 };
 
 /// The experts for a stream of this kind, the most useful networks first; linear ones come last and
@@ -78,13 +78,13 @@ class SampleMemory {
 };
 
 /// One sample's way: inputs and past targets are standardised with held moments; every expert
-/// predicts; each output's Blend combines the experts, the last value and the mean, within the range
-/// of what has been seen and a tenth of it more. While the moments are still poor (4, 8, … 64
+/// predicts; each output's Blend combines the experts, the last value and the mean, within the
+/// range of what has been seen and a tenth of it more. While the moments are still poor (4, 8, … 64
 /// samples) they are taken anew at every doubling, and the experts start over and learn all samples
 /// so far again: later scales would not fit what they learnt with earlier ones.
 ///
-/// A target more than twenty deviations off counts as missing, unless it is the third in a row. When
-/// the errors are suddenly far above the usual, what was learnt by heart is forgotten.
+/// A target more than twenty deviations off counts as missing, unless it is the third in a row.
+/// When the errors are suddenly far above the usual, what was learnt by heart is forgotten.
 class AutoLearner final : public Learner {
  public:
   AutoLearner(const Auto& options, const NetworkOptions& network);
@@ -112,7 +112,7 @@ class AutoLearner final : public Learner {
   std::size_t size() const { return experts_.size() + 2; }  // and naive and mean
   std::span<const double> view(const Expert& expert, std::span<const double> z) const;
   void standardise(std::span<const double> x, std::span<const double> targets, std::span<double> z);
-  void standardise_target(std::span<const double> d);
+  void standardise_target(std::span<const double> d, std::span<double> target) const;
   void combine(std::span<const double> last, std::span<double> d_hat);
   void predict_first(std::span<double> d_hat) const;
   bool bring_up_to_date(std::span<const double> x);
@@ -143,19 +143,18 @@ class AutoLearner final : public Learner {
   double usual_error_ = 0;          // squared, standardised
   double present_error_ = 0;
   std::size_t unbelievable_in_a_row_ = 0;
-  std::vector<double> low_, high_;           // of the targets
+  std::vector<double> low_, high_;              // of the targets
   std::vector<double> naive_loss_, mean_loss_;  // before there are experts
 
   std::vector<double> x_;  // the input of the last prediction
   bool predicted_ = false;
-  std::vector<double> z_;         // standardised: inputs, then past targets
+  std::vector<double> z_;  // standardised: inputs, then past targets
   std::vector<double> replay_z_;
-  std::vector<double> target_;    // standardised
+  std::vector<double> target_;  // standardised
   std::vector<double> target_again_;
   std::vector<double> expert_d_hat_;  // size() × n_d
   std::vector<double> q_;
   std::vector<double> d_hat_;
-  std::vector<double> squared_error_;  // of the standardised predictions, running
   std::vector<double> no_prediction_;
   std::vector<double> weights_;
   TargetHistory ahead_history_;

@@ -12,14 +12,14 @@ using kernels::active;
 
 namespace {
 
-constexpr double rate = 0.5;            // of both fast exponential weights, per squared error
-constexpr double share = 0.01;          // of the weight that is dealt out anew
-constexpr double forgetting = 0.999;    // of the ridges
-constexpr double strong_prior = 0.01;   // variance of u
+constexpr double rate = 0.5;           // of both fast exponential weights, per squared error
+constexpr double share = 0.01;         // of the weight that is dealt out anew
+constexpr double forgetting = 0.999;   // of the ridges
+constexpr double strong_prior = 0.01;  // variance of u
 constexpr double weak_prior = 1;
 constexpr double prior_of_experts = 0.01;  // all together, in the final step
-constexpr double largest_loss = 16;     // of one expert in one step, in squared errors
-constexpr double largest_error = 4;     // a ridge learns from, in root mean squared errors
+constexpr double largest_loss = 16;        // of one expert in one step, in squared errors
+constexpr double largest_error = 4;        // a ridge learns from, in root mean squared errors
 
 // A running squared error, the newest at most nine times the old: one outlier must not set it.
 void track(double& squared_error, std::size_t t, double e) {
@@ -46,8 +46,9 @@ void exponential_weights(std::span<double> w, std::span<const double> q, double 
 Blend::Blend(std::size_t experts)
     : q_(experts),
       w_(experts),
-      ridges_{Ridge{strong_prior, std::vector<double>(experts * experts), std::vector<double>(experts)},
-              Ridge{weak_prior, std::vector<double>(experts * experts), std::vector<double>(experts)}},
+      ridges_{
+          Ridge{strong_prior, std::vector<double>(experts * experts), std::vector<double>(experts)},
+          Ridge{weak_prior, std::vector<double>(experts * experts), std::vector<double>(experts)}},
       final_loss_(experts + 1),
       final_w_(experts + 1),
       effective_(experts),
@@ -97,7 +98,8 @@ double Blend::predict(std::span<const double> q) {
     candidate_[k] = std::clamp(
         b + active().dot(q_.size(), ridges_[k - strong].u.data(), beyond_.data()), low_, high_);
   best_ = std::inner_product(candidate_.begin(), candidate_.end(), candidate_w_.begin(), 0.0);
-  const double d_hat = active().dot(q_.size(), final_w_.data(), q_.data()) + final_w_.back() * best_;
+  const double d_hat =
+      active().dot(q_.size(), final_w_.data(), q_.data()) + final_w_.back() * best_;
   return std::clamp(d_hat, low_, high_);
 }
 
@@ -127,8 +129,7 @@ void Blend::learn_ridge(Ridge& ridge, double prediction, double d) {
     e = std::clamp(e, -limit, limit);
   }
   track(ridge.squared_error, t_, e);
-  for (std::size_t i = 0; i < M; ++i)
-    V_[i] = active().dot(M, &ridge.C[i * M], beyond_.data());
+  for (std::size_t i = 0; i < M; ++i) V_[i] = active().dot(M, &ridge.C[i * M], beyond_.data());
   const double S = std::max(active().dot(M, beyond_.data(), V_.data()), 0.0) + ridge.squared_error;
   if (!(S > 0)) return;
   double trace = 0;
@@ -152,15 +153,16 @@ void Blend::learn_final(double d) {
   weigh_final();
 }
 
-// final_w_j ∝ π_j exp(−η L_j) with η = 1/(2ρ²), which never grows because the interval never shrinks.
+// final_w_j ∝ π_j exp(−η L_j) with η = 1/(2ρ²), which never grows because the interval never
+// shrinks.
 void Blend::weigh_final() {
   const double rho = high_ - low_;
   const double eta = rho > 0 ? 1 / (2 * rho * rho) : 0;
   const double least = *std::min_element(final_loss_.begin(), final_loss_.end());
   double sum = 0;
   for (std::size_t j = 0; j < final_w_.size(); ++j) {
-    const double prior = j < experts() ? prior_of_experts / static_cast<double>(experts())
-                                       : 1 - prior_of_experts;
+    const double prior =
+        j < experts() ? prior_of_experts / static_cast<double>(experts()) : 1 - prior_of_experts;
     sum += final_w_[j] = prior * std::exp(-eta * (final_loss_[j] - least));
   }
   for (double& w : final_w_) w /= sum;
@@ -179,10 +181,9 @@ void Blend::find_effective_weights() {
     of_average += candidate_w_[k] * (1 - std::accumulate(u.begin(), u.end(), 0.0));
   }
   for (std::size_t j = 0; j < experts(); ++j)
-    effective_[j] =
-        final_w_[j] + final_w_.back() * (of_average * w_[j] +
-                                         candidate_w_[strong] * ridges_[0].u[j] +
-                                         candidate_w_[weak] * ridges_[1].u[j]);
+    effective_[j] = final_w_[j] +
+                    final_w_.back() * (of_average * w_[j] + candidate_w_[strong] * ridges_[0].u[j] +
+                                       candidate_w_[weak] * ridges_[1].u[j]);
 }
 
 }  // namespace kalstream

@@ -10,7 +10,8 @@ namespace kalstream {
 
 /// Learns how to combine the predictions q_1 … q_M of experts, in four steps:
 ///
-///   average  b = Σ w_j q_j; exponential weights, w_j ∗= exp(−½(d − q_j)²/s²), where s² is the running
+///   average  b = Σ w_j q_j; exponential weights, w_j ∗= exp(−½(d − q_j)²/s²), where s² is the
+///   running
 ///            squared error of b; after each step a hundredth of all weight is shared out evenly
 ///   ridges   b + uᵀ(q − b): recursive least squares on what the experts say beyond the average,
 ///            one with a strong and one with a weak prior at u = 0
@@ -50,8 +51,8 @@ class Blend {
 
  private:
   struct Ridge {
-    double prior;            // variance of each u_j at the start
-    std::vector<double> C;   // covariance of u, M × M
+    double prior;           // variance of each u_j at the start
+    std::vector<double> C;  // covariance of u, M × M
     std::vector<double> u;
     double squared_error = 0;
   };

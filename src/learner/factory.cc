@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <sstream>
 
 #include "core/finite.h"
 #include "kalstream/learner.h"
@@ -76,6 +77,22 @@ std::unique_ptr<Learner> make_learner(const LearnerOptions& options) {
 
 std::unique_ptr<Learner> make_scaled_learner(const LearnerOptions& options) {
   return make(options, true);
+}
+
+std::vector<std::string> expert_names(const LearnerOptions& options) {
+  std::vector<std::string> names;
+  if (const auto* rule = std::get_if<Auto>(&options.rule)) {
+    for (ExpertPlan& plan : plan_experts(*rule, options.network))
+      names.push_back(std::move(plan.name));
+    names.insert(names.end(), {"naive", "mean"});
+  } else if (const auto* mixture = std::get_if<Algorithm2>(&options.rule)) {
+    for (const double bound : mixture->bounds(options.network.outputs)) {
+      std::ostringstream name;
+      name << "bound " << bound;
+      names.push_back(name.str());
+    }
+  }
+  return names;
 }
 
 }  // namespace kalstream
