@@ -120,7 +120,7 @@ std::vector<ExpertPlan> plan_experts(const Auto& options, const NetworkOptions& 
   if (options.full_ekf) {
     for (const double b : {0.5, 5.0}) {
       ExpertPlan plan{.name = b < 1 ? "ekf" : "ekf-open"};
-      plan.network.hidden = network.hidden;
+      plan.network.hidden = std::max<std::size_t>(network.hidden * 3 / 4, 2);
       plan.network.gate_bias = b < 1 ? GateBias{-b, b, -b} : GateBias{b, b, {}};
       plan.rule = Ekf{.initial_covariance = 100,
                       .measurement_noise = 33,
