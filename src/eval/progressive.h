@@ -17,6 +17,13 @@ struct EvaluationOptions {
   std::size_t horizon = 0;  ///< k of kNSE; 0: none
   bool stop_when_sustained = false;
   std::size_t sustained_length = 500;  ///< correct signs in a row
+  std::size_t weight_points = 0;       ///< of RunResult::weight_path, at most; 0: none
+};
+
+/// How the weights of a mixture's experts went.
+struct WeightPath {
+  std::vector<std::size_t> rows;  ///< counted from 1
+  std::vector<double> weights;    ///< rows × experts: the mean since the row before
 };
 
 /// What one learner did on one stream.
@@ -37,6 +44,8 @@ struct RunResult {
   /// Of the forecast made after each row, NaN where there is none; empty without a horizon.
   std::vector<double> forecast_squared_error;
   std::vector<double> prediction;  ///< rows × outputs, NaN where there is none
+  std::vector<double> weights;     ///< of a mixture's experts, at the end; empty otherwise
+  WeightPath weight_path;          ///< if asked for
 };
 
 /// Runs the learner over the stream. `on_step(t, mean squared error so far)` is called now and
