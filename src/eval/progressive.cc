@@ -113,6 +113,7 @@ RunResult evaluate(Learner& learner, const Dataset& data, const EvaluationOption
   std::size_t applied = 0;
   std::size_t updates = 0;
   std::size_t streak = 0;
+  bool target_known = false;  // before the first nothing can be: that row is learnt, not scored
   std::vector<double> forecast_buffer;
   Clock::duration learning{};
   WeightRecorder recorder(last, options.weight_points);
@@ -125,6 +126,9 @@ RunResult evaluate(Learner& learner, const Dataset& data, const EvaluationOption
       ++run.skipped_rows;
       continue;
     }
+    const bool has_target = all_finite(d);
+    const bool counts = target_known;
+    target_known |= has_target;
     if (t < options.warm_up) {
       learner.advance(x);
       continue;
@@ -132,7 +136,6 @@ RunResult evaluate(Learner& learner, const Dataset& data, const EvaluationOption
     const auto start = Clock::now();
     const auto d_hat = learner.predict(x);
     std::copy(d_hat.begin(), d_hat.end(), run.prediction.begin() + t * n_d);
-    const bool has_target = all_finite(d);
     const StepReport report = has_target ? learner.learn(x, d) : learner.advance(x);
     learning += Clock::now() - start;
     recorder.add(report.weights, run);
@@ -141,9 +144,11 @@ RunResult evaluate(Learner& learner, const Dataset& data, const EvaluationOption
       ++run.skipped_rows;
     } else if (has_target) {
       const auto prediction = std::span(run.prediction).subspan(t * n_d, n_d);
-      run.squared_error[t] = squared_distance(d, prediction);
-      sum_sq += run.squared_error[t];
-      ++run.scored;
+      if (counts) {
+        run.squared_error[t] = squared_distance(d, prediction);
+        sum_sq += run.squared_error[t];
+        ++run.scored;
+      }
       applied += report.applied;
       updates += report.experts;
       run.rejected_updates += report.rejected;

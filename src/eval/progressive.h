@@ -32,11 +32,11 @@ struct RunResult {
   double knse = 0;  ///< the same for forecasts of d_{t+k} made at t; NaN without a horizon
   double target_variance = 0;  ///< what both are divided by: Σ‖d − mean d‖² per scored step
   std::size_t steps = 0;       ///< rows gone through
-  std::size_t scored = 0;      ///< rows with a prediction and a target
+  std::size_t scored = 0;      ///< rows with a prediction and a target, after the first target
   std::size_t missing_targets = 0;   ///< advanced, not learnt; those of the warm-up apart
   std::size_t skipped_rows = 0;      ///< an input was missing or unusable
   std::size_t rejected_updates = 0;  ///< by the learner's own guard, over all experts
-  double update_fraction = 0;        ///< applied updates / (scored steps × experts)
+  double update_fraction = 0;        ///< applied updates / (rows learnt × experts)
   double seconds = 0;                ///< in predict, learn and advance
   /// The row, counted from the end of the warm-up, that completes the run of signs.
   std::optional<std::size_t> sustained_at;
