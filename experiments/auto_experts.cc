@@ -1,10 +1,11 @@
-// What each expert of `auto` is worth, and what fewer of them cost and give: tables of docs/auto.md.
+// What each expert of `auto` is worth, and what fewer of them cost and give: tables of
+// docs/auto.md.
 //
 //     build/release/auto_experts [--max] [SEEDS] STREAM…
 //
-// STREAM is a file or gen:…; the first 2,500 rows count. Runs auto, keeps every expert's predictions,
-// and blends them once more without a kind of expert, or with the first N networks only: an expert
-// does not know of the others, so this is what auto would have done without them.
+// STREAM is a file or gen:…; the first 2,500 rows count. Runs auto, keeps every expert's
+// predictions, and blends them once more without a kind of expert, or with the first N networks
+// only: an expert does not know of the others, so this is what auto would have done without them.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -43,12 +44,13 @@ Recording record(const Dataset& data, const LearnerOptions& options) {
   return r;
 }
 
+// The first row is not scored, as everywhere.
 double nse(const std::vector<double>& d_hat, const std::vector<double>& d) {
   double mean = 0;
-  for (const double v : d) mean += v / static_cast<double>(d.size());
+  for (std::size_t t = 1; t < d.size(); ++t) mean += d[t] / static_cast<double>(d.size() - 1);
   double error = 0;
   double variance = 0;
-  for (std::size_t t = 0; t < d.size(); ++t) {
+  for (std::size_t t = 1; t < d.size(); ++t) {
     error += (d[t] - d_hat[t]) * (d[t] - d_hat[t]);
     variance += (d[t] - mean) * (d[t] - mean);
   }
@@ -107,7 +109,8 @@ int main(int argc, char** argv) {
     arguments.erase(arguments.begin());
   }
   std::size_t seeds = 5;
-  if (!arguments.empty() && arguments.front().find_first_not_of("0123456789") == std::string::npos) {
+  if (!arguments.empty() &&
+      arguments.front().find_first_not_of("0123456789") == std::string::npos) {
     seeds = std::stoul(arguments.front());
     arguments.erase(arguments.begin());
   }
@@ -135,17 +138,21 @@ int main(int argc, char** argv) {
     };
     const Recording& first = recordings.front();
     put("auto", mean([](const Recording& r) { return nse(r.d_hat, r.d); }));
-    for (const char* without : {"replay", "memoryless", "wide", "recurrent", "window", "lstm", "ekf",
-                                "ar", "rls", "arx2"})
-      put(fmt::format("without {}", without),
-          mean([&](const Recording& r) { return nse_of_blend(r, all_but(r, without)); }));
+    put("all, blended again",
+        mean([&](const Recording& r) { return nse_of_blend(r, all_but(r, "")); }));
+    for (const char* without : {"replay", "memoryless", "wide", "recurrent", "window", "lstm",
+                                "ekf", "ar", "rls", "arx2"})
+      if (all_but(first, without).size() < first.names.size())
+        put(fmt::format("without {}", without),
+            mean([&](const Recording& r) { return nse_of_blend(r, all_but(r, without)); }));
     put("mean of all networks", mean([](const Recording& r) {
           std::vector<double> d_hat = r.d_hat;
           for (std::size_t t = 0; t < r.d.size(); ++t) {
             if (r.q[t].empty()) continue;
             d_hat[t] = 0;
             std::size_t n = 0;
-            for (; kind(r.names[n]) != "rls" && kind(r.names[n]) != "ar"; ++n) d_hat[t] += r.q[t][n];
+            for (; kind(r.names[n]) != "rls" && kind(r.names[n]) != "ar"; ++n)
+              d_hat[t] += r.q[t][n];
             d_hat[t] /= static_cast<double>(n);
           }
           return nse(d_hat, r.d);
