@@ -18,6 +18,7 @@
 #include "eval/parallel.h"
 #include "io/atomic_file.h"
 #include "io/results.h"
+#include "io/snapshot_file.h"
 #include "learner/footprint.h"
 #include "view/progress.h"
 
@@ -43,6 +44,8 @@ struct RunArguments {
   std::string json;
   std::string csv;
   std::string plot;
+  std::string save;
+  std::string resume;
   bool quiet = false;
 };
 
@@ -82,7 +85,7 @@ void check_outputs(const RunArguments& a) {
   namespace fs = std::filesystem;
   std::vector<std::string> used{a.data};
   std::error_code ignored;
-  for (const std::string& out : {a.json, a.csv, a.plot}) {
+  for (const std::string& out : {a.json, a.csv, a.plot, a.save}) {
     if (out.empty()) continue;
     for (const std::string& other : used)
       if (out == other || fs::equivalent(out, other, ignored))
@@ -114,6 +117,16 @@ void check_memory(const std::vector<Contender>& contenders, const Dataset& data,
         needs.front().second, needs.front().first / gib, jobs, bytes / gib, machine / gib));
 }
 
+// The saved learner, if it fits the data.
+Contender resumed(const RunArguments& a, const Learner& start, const Dataset& data) {
+  if (start.inputs() != data.n_inputs() || start.outputs() != data.n_targets())
+    throw std::invalid_argument(fmt::format(
+        "--resume {}: the saved learner has {} inputs and {} targets, the data {} and {}", a.resume,
+        start.inputs(), start.outputs(), data.n_inputs(), data.n_targets()));
+  const Recipe& recipe = *start.recipe();
+  return {name_of(recipe.options.rule), recipe.options, recipe.scaled, &start};
+}
+
 void print_results(const RunArguments& a, const Dataset& data, std::size_t steps, std::size_t seeds,
                    const std::vector<Outcome>& outcomes) {
   fmt::print("{}: {} rows, {} input{}, {} target{}; {} seed{}\n", data.source, steps,
@@ -131,14 +144,19 @@ void print_results(const RunArguments& a, const Dataset& data, std::size_t steps
 }
 
 void run(const RunArguments& a) {
-  const auto seeds = parse_seeds(a.seeds);
+  auto seeds = parse_seeds(a.seeds);
+  if (!a.save.empty() && (a.learners.size() != 1 || seeds.size() != 1 || a.save == "-"))
+    throw std::invalid_argument("--save is for one learner, one seed and a file");
   check_outputs(a);
   const Dataset data = load_data(a);
   const std::size_t steps = rows_to_run(a, data);
 
-  auto contenders = make_contenders(a.learners, a.preset, data);
+  const auto start = a.resume.empty() ? nullptr : read_snapshot(a.resume);
+  auto contenders =
+      start ? std::vector{resumed(a, *start, data)} : make_contenders(a.learners, a.preset, data);
+  if (start) seeds = {start->recipe()->options.network.seed};
   for (Contender& c : contenders) {
-    c.scaled = a.scale;
+    c.scaled = c.scaled || a.scale;
     if (a.hidden > 0) c.options.network.hidden = a.hidden;
     if (a.window > 0) c.options.network.window = a.window;
   }
@@ -147,12 +165,17 @@ void run(const RunArguments& a) {
   check_inputs(data, contenders);
   check_target_range(data, contenders, steps);
   check_something_to_predict(data, steps);
-  const ComparisonOptions options{.seeds = seeds,
-                                  .evaluation = {.steps = steps,
-                                                 .warm_up = warm_up(a),
-                                                 .horizon = a.horizon,
-                                                 .stop_when_sustained = a.stop_when_sustained},
-                                  .jobs = a.jobs};
+  std::unique_ptr<Learner> learnt;
+  const auto keep = [&](std::size_t, std::size_t, std::unique_ptr<Learner> learner) {
+    learnt = std::move(learner);
+  };
+  ComparisonOptions options{.seeds = seeds,
+                            .evaluation = {.steps = steps,
+                                           .warm_up = warm_up(a),
+                                           .horizon = a.horizon,
+                                           .stop_when_sustained = a.stop_when_sustained},
+                            .jobs = a.jobs};
+  if (!a.save.empty()) options.on_finished = keep;
   check_memory(contenders, data, options);
 
   const auto outcomes = compare_with_progress(data.name, contenders, data, options,
@@ -167,6 +190,7 @@ void run(const RunArguments& a) {
   if (!a.json.empty()) write(a.json, results_json(data, outcomes));
   if (!a.csv.empty()) write(a.csv, predictions_csv(data, outcomes));
   if (!a.plot.empty()) write(a.plot, learning_curves(data, outcomes));
+  if (!a.save.empty()) write_snapshot(a.save, *learnt);
   std::fflush(stdout);
   if (!a.quiet) fmt::print(stderr, "{}", remarks(data, outcomes, a.horizon));
 }
@@ -229,6 +253,15 @@ void add_run(CLI::App& app) {
   cmd->add_option("--json", a->json, "Write results as JSON; - for standard output");
   cmd->add_option("--csv", a->csv, "Write every prediction as CSV; - for standard output");
   cmd->add_option("--plot", a->plot, "Draw the learning curves as SVG");
+  cmd->add_option(
+      "--save", a->save,
+      "Keep all that was learnt in a file, to go on from with --resume; for one learner "
+      "and one seed");
+  CLI::Option* resume =
+      cmd->add_option("--resume", a->resume, "Go on with the learner in a file that --save wrote");
+  for (const char* decided :
+       {"--learner", "--preset", "--hidden", "--window", "--seeds", "--lags", "--scale", "--set"})
+    resume->excludes(cmd->get_option(decided));
   cmd->add_flag("--quiet", a->quiet, "No table, no progress, no remarks");
   cmd->footer(
       "A schedule is written 0.1 (constant), 10..3 (linear over the run), 10..3@500 (over 500\n"
