@@ -10,7 +10,7 @@
 
 #include "commands.h"
 #include "config/settings.h"
-#include "core/rng.h"
+#include "eval/budget.h"
 #include "eval/statistics.h"
 #include "io/atomic_file.h"
 #include "io/machine.h"
@@ -43,28 +43,6 @@ struct Entry {
   std::vector<double> us = {};       ///< per sample, one number per round
   double update_share = 0;
 };
-
-// Targets that depend on the inputs and on the past, with some noise: there is something to learn,
-// and gates open as often as on a real stream.
-Dataset made_up_stream(const BenchArguments& a, std::size_t rows) {
-  Dataset data;
-  data.input_names.assign(a.inputs, "x");
-  data.target_names.assign(a.outputs, "d");
-  Rng rng(1);
-  double memory = 0;
-  for (std::size_t t = 0; t < rows; ++t) {
-    double sum = 0;
-    for (std::size_t k = 0; k < a.inputs; ++k) {
-      data.inputs.push_back(rng.normal());
-      sum += data.inputs.back() * (k % 2 == 0 ? 1 : -1);
-    }
-    memory = 0.7 * memory + sum / std::sqrt(static_cast<double>(a.inputs));
-    for (std::size_t k = 0; k < a.outputs; ++k)
-      data.targets.push_back(0.8 *
-                             std::tanh(0.5 * memory * (k % 2 == 0 ? 1 : -1) + 0.2 * rng.normal()));
-  }
-  return data;
-}
 
 double machine_bytes() {
   return static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
@@ -203,7 +181,7 @@ void print_table(const BenchArguments& a, const std::vector<Entry>& entries) {
 
 void bench(const BenchArguments& a) {
   if (!a.json.empty() && a.json != "-") require_writable(a.json);
-  const Dataset data = made_up_stream(a, 2000);
+  const Dataset data = made_up_stream(a.inputs, a.outputs, 2000);
   auto entries = make_entries(a, data);
   {
     view::Progress progress("bench", static_cast<std::size_t>(1000 * a.seconds),

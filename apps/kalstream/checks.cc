@@ -14,8 +14,8 @@ void check_inputs(const Dataset& data, const std::vector<Contender>& contenders)
     if (c.options.lags == 0 && !sees_past_targets(c.options.rule))
       throw DataError(fmt::format(
           "{}: has no input columns (a constant 1 does not count), which {} needs; use --lags 8 to "
-          "predict from past targets, or a learner that does so itself: ar, naive; or check the "
-          "separator",
+          "predict from past targets, or a learner that does so itself: auto, ar, naive; or check "
+          "the separator",
           data.source, c.name));
 }
 
@@ -30,10 +30,25 @@ void check_target_range(const Dataset& data, const std::vector<Contender>& conte
         if (const double d = data.d(t)[k]; std::abs(d) > 1)
           throw DataError(fmt::format(
               "{}:{}: target {} in column \"{}\" is outside [-1,1], which the tanh output of {} "
-              "cannot reach; add --scale, or --set output=identity",
+              "cannot reach; add --scale or --set output=identity, or use --learner auto",
               data.source, data.lines.empty() ? t + 1 : data.lines[t], d, data.target_names[k],
               c.name));
   }
+}
+
+void check_is_for_auto(const std::string& option, const std::vector<Contender>& contenders) {
+  for (const Contender& c : contenders)
+    if (std::holds_alternative<Auto>(c.options.rule)) return;
+  throw std::invalid_argument(
+      fmt::format("{} is for auto and auto-max, and neither is among the learners", option));
+}
+
+void check_is_for_mixtures(const std::string& option, const std::vector<Contender>& contenders) {
+  for (const Contender& c : contenders)
+    if (!expert_names(c.options).empty()) return;
+  throw std::invalid_argument(fmt::format(
+      "{} is for learners that mix experts: auto, auto-max, alg2; none is among the learners",
+      option));
 }
 
 void check_something_to_predict(const Dataset& data, std::size_t steps) {

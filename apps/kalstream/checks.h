@@ -1,6 +1,7 @@
 // What is found out before the work starts.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "eval/comparison.h"
@@ -13,6 +14,12 @@ void check_inputs(const Dataset& data, const std::vector<Contender>& contenders)
 /// A tanh output cannot reach beyond ±1: throws DataError, naming the line, for such a target.
 void check_target_range(const Dataset& data, const std::vector<Contender>& contenders,
                         std::size_t steps);
+
+/// Throws std::invalid_argument, naming the option, if none of the learners is auto or auto-max.
+void check_is_for_auto(const std::string& option, const std::vector<Contender>& contenders);
+
+/// Throws std::invalid_argument, naming the option, if none of the learners mixes experts.
+void check_is_for_mixtures(const std::string& option, const std::vector<Contender>& contenders);
 
 /// Throws DataError if the targets are all missing or all the same.
 void check_something_to_predict(const Dataset& data, std::size_t steps);

@@ -151,6 +151,59 @@ std::string learning_curves(const Dataset& data, const std::vector<Outcome>& out
        .description = "Normalised squared error against samples seen, one line per learner"});
 }
 
+namespace {
+
+// One line per expert, those with the largest mean |weight| first; the others as one.
+std::vector<view::Series> weight_series(const std::vector<std::string>& names,
+                                        const WeightPath& path) {
+  constexpr std::size_t shown = 8;  // as many as there are colours
+  const std::size_t n = names.size();
+  const std::vector<double> x(path.rows.begin(), path.rows.end());
+  std::vector<double> size(n, 0.0);
+  for (std::size_t k = 0; k < path.weights.size(); ++k) size[k % n] += std::abs(path.weights[k]);
+  std::vector<std::size_t> order(n);
+  for (std::size_t j = 0; j < n; ++j) order[j] = j;
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return size[a] > size[b]; });
+
+  std::vector<view::Series> lines;
+  for (std::size_t place = 0; place < n; ++place) {
+    const std::size_t j = order[place];
+    if (place <= shown)
+      lines.push_back({.name = names[j], .x = x, .y = std::vector(x.size(), 0.0)});
+    for (std::size_t t = 0; t < x.size(); ++t) lines.back().y[t] += path.weights[t * n + j];
+  }
+  if (n > shown) lines.back().grey = true;
+  if (n > shown + 1) lines.back().name = fmt::format("{} others", n - shown);
+  if (n > shown) std::rotate(lines.begin(), lines.end() - 1, lines.end());  // below the others
+  return lines;
+}
+
+}  // namespace
+
+std::string weight_curves(const Dataset& data, const std::vector<Contender>& contenders,
+                          const std::vector<Outcome>& outcomes) {
+  std::vector<view::Panel> panels;
+  for (std::size_t c = 0; c < outcomes.size(); ++c) {
+    const auto names = expert_names(options_on(contenders[c], data));
+    if (names.empty()) continue;
+    panels.push_back({.title = outcomes[c].name,
+                      .x_label = "samples seen",
+                      .y_label = "weight",
+                      .series = weight_series(names, outcomes[c].runs.front().weight_path),
+                      .direct_labels = true});
+  }
+  return view::line_chart(
+      panels, {.title = fmt::format("What the experts count on {}", data.name),
+               .subtitle = fmt::format(
+                   "weights, together 1, of seed {}; below zero, an expert's prediction "
+                   "is subtracted to correct others",
+                   outcomes.front().seeds.front()),
+               .description = "Weights of the experts of each mixture against samples seen",
+               .width = 860,
+               .columns = 1});
+}
+
 std::string remarks(const Dataset& data, const std::vector<Outcome>& outcomes,
                     std::size_t horizon) {
   std::string text;

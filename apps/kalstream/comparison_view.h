@@ -31,6 +31,11 @@ std::string comparison_table(const std::vector<Outcome>& outcomes, const TableCo
 /// several, smoothed by a moving average.
 std::string learning_curves(const Dataset& data, const std::vector<Outcome>& outcomes);
 
+/// The weights of the experts over time as SVG, of the first seed: a panel per mixture among the
+/// contenders, a line per expert; those that count little are added up.
+std::string weight_curves(const Dataset& data, const std::vector<Contender>& contenders,
+                          const std::vector<Outcome>& outcomes);
+
 /// Remarks a user should not miss: rows left out, updates rejected. One per line, may be empty.
 std::string remarks(const Dataset& data, const std::vector<Outcome>& outcomes, std::size_t horizon);
 

@@ -26,11 +26,11 @@ struct DemoArguments {
 void demo(const DemoArguments& a) {
   const auto start = std::chrono::steady_clock::now();
   const Dataset data = load(a.data, a.steps);
-  const auto contenders = make_contenders({"sgd", "adam", "dekf", "alg2", "ekf"}, "", data);
+  const auto contenders = make_contenders({"adam", "alg2", "ekf", "auto"}, "", data);
   check_inputs(data, contenders);
   require_writable(a.out);
   fmt::print(
-      "{} rows of {} arrive one by one. Each network predicts a row before it sees the target,\n"
+      "{} rows of {} arrive one by one. Each learner predicts a row before it sees the target,\n"
       "then learns from it: no training set, no second pass. Three random starts each.\n\n",
       data.rows(), data.source);
   const auto outcomes = compare_with_progress("learning", contenders, data, {.seeds = {1, 2, 3}},
@@ -42,7 +42,7 @@ void demo(const DemoArguments& a) {
   fmt::print(
       "\nNSE is the mean squared error over the variance of the target: 1 is as good as knowing\n"
       "its mean, 0 is perfect. Took {}. Learning curves: {}\n\n"
-      "Next: kalstream run --data YOUR.csv --scale    (kalstream --help has more)\n",
+      "Next: kalstream run --data YOUR.csv    (raw data; kalstream --help has more)\n",
       view::format_seconds(seconds), std::filesystem::absolute(a.out).string());
 }
 

@@ -11,6 +11,7 @@
 #include "data/source.h"
 #include "eval/statistics.h"
 #include "io/snapshot_file.h"
+#include "learner/auto.h"
 #include "learner/footprint.h"
 #include "view/progress.h"
 #include "view/table.h"
@@ -83,11 +84,47 @@ void describe(const Dataset& data) {
   }
   fmt::print("{}", table.to_text(view::is_terminal(stdout)));
   if (data.n_inputs() == 0)
-    fmt::print("A time series: run with --lags 8, or with --learner ar,naive.\n");
+    fmt::print("A time series: fine for auto, ar and naive; others need --lags 8.\n");
   if (widest > 1)
-    fmt::print("The target leaves [-1,1]: run with --scale, or with --set output=identity.\n");
+    fmt::print(
+        "The target leaves [-1,1]: fine for auto and baselines; others need --scale, or --set "
+        "output=identity.\n");
   else if (far > 10)
-    fmt::print("Some inputs are far from unit size: --scale will help.\n");
+    fmt::print(
+        "Some inputs are far from unit size: fine for auto and baselines; --scale will help "
+        "others.\n");
+}
+
+const char* kind_of(const NetworkOptions& network) {
+  if (network.hidden == 0) return "linear";
+  switch (network.cell) {
+    case Cell::lstm:
+      return "lstm";
+    case Cell::simple:
+      return "recurrent";
+    default:
+      return "feed-forward";
+  }
+}
+
+// What auto blends on a stream of this size.
+void describe_experts(const Auto& rule, const NetworkOptions& network) {
+  view::Table table({{"expert", view::Align::left},
+                     {"kind", view::Align::left},
+                     {"units"},
+                     {"inputs"},
+                     {"past targets"},
+                     {"replays"},
+                     {"weights"}});
+  const auto count = [](std::size_t n) { return n == 0 ? "" : fmt::format("{}", n); };
+  for (const ExpertPlan& plan : plan_experts(rule, network))
+    table.add_row({plan.name, kind_of(plan.network), count(plan.network.hidden),
+                   count(plan.sees_inputs ? network.inputs : 0), count(plan.lags),
+                   count(plan.replays),
+                   count(footprint({.network = plan.network, .rule = plan.rule}).weights)});
+  table.add_row({"naive", "the last target", "", "", "1", "", ""});
+  table.add_row({"mean", "the mean so far", "", "", "", "", ""});
+  fmt::print("{}", table.to_text(view::is_terminal(stdout)));
 }
 
 void describe(const Contender& c) {
@@ -98,11 +135,14 @@ void describe(const Contender& c) {
   };
   fmt::print("\n{}: {}, ", c.name, plural(network.inputs, "input"));
   if (c.options.lags > 0) fmt::print("{}, ", plural(c.options.lags, "past target"));
-  if (!is_baseline(c.options.rule)) fmt::print("{}, ", plural(network.hidden, "unit"));
+  if (!takes_raw_data(c.options.rule)) fmt::print("{}, ", plural(network.hidden, "unit"));
   fmt::print("{}; ", plural(network.outputs, "output"));
-  if (f.networks > 1) fmt::print("{} of ", plural(f.networks, "network"));
+  const auto* blend = std::get_if<Auto>(&c.options.rule);
+  if (f.networks > 1)
+    fmt::print("{} of {}", plural(f.networks, "network"), blend == nullptr ? "" : "up to ");
   fmt::print("{}, {}, {:.3g} MiB\n", plural(f.weights, "weight"),
              plural(f.covariance_blocks, "covariance block"), f.bytes / (1 << 20));
+  if (blend != nullptr) describe_experts(*blend, network);
   view::Table table({{"key for --set", view::Align::left},
                      {"value", view::Align::left},
                      {"meaning", view::Align::left}});
@@ -163,7 +203,7 @@ void add_inspect(CLI::App& app) {
       ->delimiter(',');
   cmd->add_option("--learner", a->learners, "Learners, as for run")->delimiter(',');
   cmd->add_option("--preset", a->preset, "As for run");
-  cmd->add_option("--hidden", a->hidden, "LSTM units")->check(whole_number(1, 1e6));
+  cmd->add_option("--hidden", a->hidden, "Units, as for run")->check(whole_number(1, 1e6));
   cmd->add_option("--set", a->set, "As for run");
   CLI::Option* snapshot =
       cmd->add_option("--snapshot", a->snapshot, "A learner that run --save has kept");
@@ -172,6 +212,7 @@ void add_inspect(CLI::App& app) {
     snapshot->excludes(cmd->get_option(other));
   cmd->footer(
       "  kalstream inspect --data my.csv\n"
+      "  kalstream inspect --data my.csv --learner auto\n"
       "  kalstream inspect --learner alg2,ekf --preset authors:kin8nm\n"
       "  kalstream inspect --snapshot learnt.kal\n");
   cmd->callback([a] { inspect(*a); });

@@ -17,8 +17,8 @@ using namespace kalstream;
 
 constexpr const char* examples = R"(Examples:
   kalstream demo                                    watch several learners side by side
-  kalstream run --data my.csv --scale               predict the last column of raw data, learning as it goes
-  kalstream run --data my.csv --target price,load --scale --horizon 10
+  kalstream run --data my.csv                       predict the last column, learning as it goes
+  kalstream run --data my.csv --target price,load --horizon 10
                                                     two targets, and forecasts ten rows ahead
   kalstream run --data gen:addition?n=3 --learner ekf --stop-when-sustained
                                                     a generated stream instead of a file
@@ -30,6 +30,7 @@ constexpr const char* examples = R"(Examples:
   kalstream bench --hidden 32 --inputs 20           time per sample on this machine
   kalstream inspect --data my.csv                   what is in the file, and what would run
   kalstream inspect --learner alg2                  every setting of a learner, for --set
+  kalstream inspect --learner auto --data my.csv    the experts that auto would blend
   kalstream generate narma10 --rows 1000 --out narma.csv
 
 Exit codes: 0 fine, 1 failure, 2 usage or configuration, 3 bad data.)";

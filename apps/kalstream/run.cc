@@ -15,12 +15,14 @@
 #include "config/settings.h"
 #include "core/finite.h"
 #include "data/source.h"
+#include "eval/budget.h"
 #include "eval/parallel.h"
 #include "io/atomic_file.h"
 #include "io/results.h"
 #include "io/snapshot_file.h"
 #include "learner/footprint.h"
 #include "view/progress.h"
+#include "view/table.h"
 
 namespace kalstream::cli {
 namespace {
@@ -32,10 +34,12 @@ struct RunArguments {
   std::size_t steps = 0;
   std::size_t horizon = 0;
   std::optional<std::size_t> warm_up;
-  std::vector<std::string> learners = {"alg2"};
+  std::vector<std::string> learners = {"auto"};
   std::string preset;
   std::size_t hidden = 0;
   std::size_t window = 0;
+  std::size_t experts = 0;
+  double budget_us = 0;
   std::string seeds = "1";
   std::vector<std::string> set;
   bool scale = false;
@@ -46,6 +50,7 @@ struct RunArguments {
   std::string plot;
   std::string save;
   std::string resume;
+  std::string plot_weights;
   bool quiet = false;
 };
 
@@ -85,7 +90,7 @@ void check_outputs(const RunArguments& a) {
   namespace fs = std::filesystem;
   std::vector<std::string> used{a.data};
   std::error_code ignored;
-  for (const std::string& out : {a.json, a.csv, a.plot, a.save}) {
+  for (const std::string& out : {a.json, a.csv, a.plot, a.plot_weights, a.save}) {
     if (out.empty()) continue;
     for (const std::string& other : used)
       if (out == other || fs::equivalent(out, other, ignored))
@@ -127,6 +132,43 @@ Contender resumed(const RunArguments& a, const Learner& start, const Dataset& da
   return {name_of(recipe.options.rule), recipe.options, recipe.scaled, &start};
 }
 
+// As many networks of auto as --budget-us allows; told unless quiet.
+void keep_within_budget(const RunArguments& a, const Dataset& data,
+                        std::vector<Contender>& contenders) {
+  for (Contender& c : contenders) {
+    auto* rule = std::get_if<Auto>(&c.options.rule);
+    if (rule == nullptr) continue;
+    const LearnerOptions options = options_on(c, data);
+    options.validate();
+    const ExpertChoice choice = choose_experts(options, a.budget_us);
+    rule->experts = choice.experts;
+    if (a.quiet) continue;
+    const std::string us = view::format_number(choice.us, 3);
+    if (choice.within)
+      fmt::print(stderr, "{}: --experts {} of {}, some {} µs per sample\n", c.name, choice.experts,
+                 choice.most, us);
+    else
+      fmt::print(stderr, "{}: even --experts 1 takes some {} µs per sample, more than {}\n", c.name,
+                 us, a.budget_us);
+  }
+}
+
+// What was asked for and has no effect.
+std::string remarks_on_options(const RunArguments& a, const std::vector<Contender>& contenders) {
+  std::vector<std::string> raw;
+  for (const Contender& c : contenders)
+    if (takes_raw_data(c.options.rule)) raw.push_back(c.name);
+  std::string text;
+  if (a.scale && raw.size() == contenders.size())
+    text += fmt::format("--scale changes nothing: {} take{} raw data\n", fmt::join(raw, ", "),
+                        raw.size() == 1 ? "s" : "");
+  if (!a.preset.empty() && !raw.empty())
+    text += fmt::format(
+        "--preset chooses the rows but no settings for {}: nothing is published for {}\n",
+        fmt::join(raw, ", "), raw.size() == 1 ? "it" : "them");
+  return text;
+}
+
 void print_results(const RunArguments& a, const Dataset& data, std::size_t steps, std::size_t seeds,
                    const std::vector<Outcome>& outcomes) {
   fmt::print("{}: {} rows, {} input{}, {} target{}; {} seed{}\n", data.source, steps,
@@ -156,12 +198,17 @@ void run(const RunArguments& a) {
       start ? std::vector{resumed(a, *start, data)} : make_contenders(a.learners, a.preset, data);
   if (start) seeds = {start->recipe()->options.network.seed};
   for (Contender& c : contenders) {
-    c.scaled = c.scaled || a.scale;
+    if (start) break;  // has its settings
+    c.scaled = a.scale;
     if (a.hidden > 0) c.options.network.hidden = a.hidden;
     if (a.window > 0) c.options.network.window = a.window;
+    if (auto* rule = std::get_if<Auto>(&c.options.rule)) rule->experts = a.experts;
   }
   if (a.lags > 0) set_lags(contenders, a.lags);
   for (const std::string& assignment : a.set) apply_setting(contenders, assignment, steps);
+  if (a.experts > 0) check_is_for_auto("--experts", contenders);
+  if (a.budget_us > 0) check_is_for_auto("--budget-us", contenders);
+  if (!a.plot_weights.empty()) check_is_for_mixtures("--plot-weights", contenders);
   check_inputs(data, contenders);
   check_target_range(data, contenders, steps);
   check_something_to_predict(data, steps);
@@ -169,14 +216,18 @@ void run(const RunArguments& a) {
   const auto keep = [&](std::size_t, std::size_t, std::unique_ptr<Learner> learner) {
     learnt = std::move(learner);
   };
-  ComparisonOptions options{.seeds = seeds,
-                            .evaluation = {.steps = steps,
-                                           .warm_up = warm_up(a),
-                                           .horizon = a.horizon,
-                                           .stop_when_sustained = a.stop_when_sustained},
-                            .jobs = a.jobs};
+  constexpr std::size_t weight_points = 120;  // more cannot be told apart
+  ComparisonOptions options{
+      .seeds = seeds,
+      .evaluation = {.steps = steps,
+                     .warm_up = warm_up(a),
+                     .horizon = a.horizon,
+                     .stop_when_sustained = a.stop_when_sustained,
+                     .weight_points = a.plot_weights.empty() ? 0 : weight_points},
+      .jobs = a.jobs};
   if (!a.save.empty()) options.on_finished = keep;
   check_memory(contenders, data, options);
+  if (a.budget_us > 0) keep_within_budget(a, data, contenders);
 
   const auto outcomes = compare_with_progress(data.name, contenders, data, options,
                                               !a.quiet && view::is_terminal(stderr));
@@ -187,12 +238,15 @@ void run(const RunArguments& a) {
   const auto write = [](const std::string& to, const std::string& text) {
     to == "-" ? fmt::print("{}", text) : write_file(to, text);
   };
-  if (!a.json.empty()) write(a.json, results_json(data, outcomes));
+  if (!a.json.empty()) write(a.json, results_json(data, contenders, outcomes));
   if (!a.csv.empty()) write(a.csv, predictions_csv(data, outcomes));
   if (!a.plot.empty()) write(a.plot, learning_curves(data, outcomes));
+  if (!a.plot_weights.empty()) write(a.plot_weights, weight_curves(data, contenders, outcomes));
   if (!a.save.empty()) write_snapshot(a.save, *learnt);
   std::fflush(stdout);
-  if (!a.quiet) fmt::print(stderr, "{}", remarks(data, outcomes, a.horizon));
+  if (!a.quiet)
+    fmt::print(stderr, "{}{}", remarks(data, outcomes, a.horizon),
+               remarks_on_options(a, contenders));
 }
 
 }  // namespace
@@ -214,9 +268,20 @@ void add_run(CLI::App& app) {
   cmd->add_option("--preset", a->preset,
                   "paper (the text) or authors (the published experiments), with the settings "
                   "published for this stream or, as authors:STREAM, for another");
-  cmd->add_option("--hidden", a->hidden, "LSTM units (default 16)")->check(whole_number(1, 1e6));
+  cmd->add_option("--hidden", a->hidden,
+                  "Units (default 16); auto: a measure of its networks' size")
+      ->check(whole_number(1, 1e6));
   cmd->add_option("--window", a->window, "Samples to back-propagate through (default 10)")
       ->check(whole_number(1, 1e6));
+  CLI::Option* experts =
+      cmd->add_option("--experts", a->experts,
+                      "Networks that auto uses, the most useful first (default: all)")
+          ->check(whole_number(1, 1e3));
+  cmd->add_option("--budget-us", a->budget_us,
+                  "As many of them as keep a sample within this many microseconds on this machine; "
+                  "measured at the start")
+      ->check(whole_number(1, 1e9))
+      ->excludes(experts);
   cmd->add_option("--seeds", a->seeds, "How many random starts, or which: 10, 5..14")
       ->capture_default_str();
   cmd->add_option("--steps", a->steps,
@@ -241,7 +306,8 @@ void add_run(CLI::App& app) {
                   "other inputs then")
       ->check(whole_number(1, 1e5));
   cmd->add_flag("--scale", a->scale,
-                "Standardise inputs and map targets into range as they come, causally");
+                "Standardise inputs and map targets into range as they come, causally; auto and "
+                "baselines do so by themselves");
   cmd->add_option("--set", a->set,
                   "key=value ... for all learners, learner.key=value for one; 'kalstream inspect "
                   "--learner L' lists the keys");
@@ -253,22 +319,25 @@ void add_run(CLI::App& app) {
   cmd->add_option("--json", a->json, "Write results as JSON; - for standard output");
   cmd->add_option("--csv", a->csv, "Write every prediction as CSV; - for standard output");
   cmd->add_option("--plot", a->plot, "Draw the learning curves as SVG");
+  cmd->add_option("--plot-weights", a->plot_weights,
+                  "Draw what each expert of auto, auto-max and alg2 counts over time as SVG");
   cmd->add_option(
       "--save", a->save,
       "Keep all that was learnt in a file, to go on from with --resume; for one learner "
       "and one seed");
   CLI::Option* resume =
       cmd->add_option("--resume", a->resume, "Go on with the learner in a file that --save wrote");
-  for (const char* decided :
-       {"--learner", "--preset", "--hidden", "--window", "--seeds", "--lags", "--scale", "--set"})
+  for (const char* decided : {"--learner", "--preset", "--hidden", "--window", "--seeds", "--lags",
+                              "--scale", "--set", "--experts", "--budget-us"})
     resume->excludes(cmd->get_option(decided));
   cmd->add_flag("--quiet", a->quiet, "No table, no progress, no remarks");
   cmd->footer(
       "A schedule is written 0.1 (constant), 10..3 (linear over the run), 10..3@500 (over 500\n"
       "samples) or 1e-3~1e-6@500 (exponential, that time constant).\n"
       "NSE is the mean squared error over the variance of the target: 1 is as good as its mean.\n\n"
-      "  kalstream run --data my.csv --scale --learner adam,alg2 --seeds 5\n"
-      "  kalstream run --data series.csv --scale --lags 8 --horizon 5 --learner naive,ar,alg2\n"
+      "  kalstream run --data my.csv --plot curve.svg\n"
+      "  kalstream run --data series.csv --horizon 5 --learner naive,ar,auto --budget-us 50\n"
+      "  kalstream run --data my.csv --scale --learner adam,alg2,auto --seeds 5\n"
       "  kalstream run --data my.csv --learner alg2 --set alg2.initial_covariance=10 --json -\n");
   cmd->callback([a] { run(*a); });
 }

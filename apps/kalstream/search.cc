@@ -54,8 +54,8 @@ std::vector<GridAxis> axes_of(const SearchArguments& a) {
   if (axes.empty()) axes = published_grid(a.learner);
   if (axes.empty())
     throw std::invalid_argument(fmt::format(
-        "the paper searched no grid for {}; name one, e.g. --grid initial_covariance=1,10,100 "
-        "(kalstream inspect --learner {} lists the keys)",
+        "the paper searched no grid for {}; name one with --grid KEY=V1,V2,... (kalstream inspect "
+        "--learner {} lists the keys)",
         a.learner, a.learner));
   return axes;
 }
@@ -110,7 +110,7 @@ void print_best(const GridSearch& s, const std::vector<GridPoint>& surface) {
              table.to_text(view::is_terminal(stdout)));
   const GridPoint& best = surface[order.front()];
   fmt::print("kalstream run --data {} --learner {}{}", s.data->source, s.contender.name,
-             s.contender.scaled ? " --scale" : "");
+             s.contender.scaled && !takes_raw_data(s.contender.options.rule) ? " --scale" : "");
   if (s.contender.options.lags > 0) fmt::print(" --lags {}", s.contender.options.lags);
   for (std::size_t a = 0; a < s.axes.size(); ++a)
     fmt::print(" --set {}={}", s.axes[a].key, best.values[a]);

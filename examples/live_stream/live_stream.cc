@@ -9,10 +9,8 @@
 #include <vector>
 
 int main() {
-  kalstream::LearnerOptions options;
+  kalstream::LearnerOptions options;  // `auto`: nothing to tune
   options.network.inputs = 1;
-  options.network.hidden = 8;
-  options.rule = kalstream::Algorithm2{};  // defaults that work
   const auto learner = kalstream::make_learner(options);
 
   const auto signal = [](int t) {

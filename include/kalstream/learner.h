@@ -91,7 +91,7 @@ std::unique_ptr<Learner> make_learner(const LearnerOptions& options);
 
 /// The same for raw data: inputs are standardised and targets mapped into the network's range with
 /// running moments, using nothing a live stream would not know yet. Predictions come back in the
-/// units of the targets. (Baselines do so anyway.)
+/// units of the targets. (Auto and baselines do so anyway.)
 std::unique_ptr<Learner> make_scaled_learner(const LearnerOptions& options);
 
 /// Names of the experts a learner of these options mixes, in the order of StepReport::weights; none

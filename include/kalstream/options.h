@@ -1,4 +1,5 @@
-// What a learner is made of: the network and one training rule, as plain values.
+// What a learner is made of: the network and one training rule, as plain values. Without any, it is
+// `Auto`, which needs none but the number of inputs.
 //
 // The defaults are what docs/defaults.md measured to work best over many streams, and need no
 // knowledge of the stream or its length. `validate()` throws std::invalid_argument and names the
@@ -230,7 +231,7 @@ std::vector<double> halving_error_bounds(std::size_t outputs, double smallest = 
 
 struct LearnerOptions {
   NetworkOptions network;
-  Rule rule = Algorithm2{};
+  Rule rule = Auto{};
   /// So many past targets are inputs as well, after network.inputs others, which may then be none;
   /// 0 for the rules that look at past targets by themselves. While a target is missing, and in a
   /// forecast, the learner's own prediction stands for it.

@@ -16,9 +16,9 @@ enum class Preset { paper, authors };
 /// The published streams; each has its own network size and noise levels.
 enum class Experiment { kin8nm, kin32fm, elevators, puma8nm, puma8nh, puma32fm, addition };
 
-/// `rule`'s type says which training rule is meant; its values are replaced (a baseline's are not:
-/// nothing was published). Noise is annealed over `run_length` samples. The network's inputs and
-/// outputs are left at 1 for the caller to set.
+/// `rule`'s type says which training rule is meant; its values are replaced (not those of Auto or
+/// a baseline: nothing was published). Noise is annealed over `run_length` samples. The network's
+/// inputs and outputs are left at 1 for the caller to set.
 LearnerOptions preset(Preset preset, Experiment experiment, const Rule& rule, double run_length);
 
 /// Samples learnt in a published run: 100,000 for addition, else 2,541. (The text says 2,500; the

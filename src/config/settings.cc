@@ -280,6 +280,8 @@ std::string published_name(const Dataset& data) {
 
 const std::vector<LearnerName>& learner_names() {
   static const std::vector<LearnerName> names = {
+      {"auto", "no tuning: many small experts of several kinds, blended; takes raw data"},
+      {"auto-max", "the same with two full-EKF networks"},
       {"sgd", "stochastic gradient descent"},
       {"rmsprop", "RMSprop"},
       {"adam", "Adam"},
@@ -288,8 +290,6 @@ const std::vector<LearnerName>& learner_names() {
       {"iekf", "independent EKF: a covariance and an innovation per block"},
       {"alg1", "Algorithm 1: IEKF with adaptive noise that ignores small errors"},
       {"alg2", "Algorithm 2: a mixture of Algorithm 1 over error bounds"},
-      {"auto", "no tuning: many small experts of several kinds, blended; takes raw data"},
-      {"auto-max", "the same with two full-EKF networks"},
       {"rls", "recursive least squares: a linear model of the inputs"},
       {"ar", "autoregression: a linear model of past targets"},
       {"naive", "the last target"},

@@ -1,11 +1,15 @@
 #include "core/archive.h"
 
+#include <array>
 #include <bit>
+#include <limits>
 #include <string>
 
 #include "kalstream/snapshot.h"
 
 namespace kalstream {
+
+static_assert(std::numeric_limits<double>::is_iec559);
 
 void Archive::require(bool holds) const {
   if (holds) return;
@@ -15,16 +19,17 @@ void Archive::require(bool holds) const {
 }
 
 void Archive::word(std::uint64_t& w) {
-  constexpr std::size_t bytes = 8;
+  std::array<std::byte, 8> bytes;
   if (!reading()) {
-    for (std::size_t k = 0; k < bytes; ++k) to_->push_back(static_cast<std::byte>(w >> (8 * k)));
+    for (std::size_t k = 0; k < bytes.size(); ++k) bytes[k] = static_cast<std::byte>(w >> (8 * k));
+    to_->insert(to_->end(), bytes.begin(), bytes.end());
     return;
   }
-  require(left() >= bytes);
+  require(left() >= bytes.size());
   w = 0;
-  for (std::size_t k = 0; k < bytes; ++k)
+  for (std::size_t k = 0; k < bytes.size(); ++k)
     w |= std::to_integer<std::uint64_t>(from_[at_ + k]) << (8 * k);
-  at_ += bytes;
+  at_ += bytes.size();
 }
 
 void Archive::flag(bool& b) {

@@ -150,7 +150,8 @@ void LearnerOptions::validate() const {
   require(network.outputs >= 1, "outputs", "at least 1");
   require(lags == 0 || !sees_past_targets(rule), "lags",
           "0 for auto, ar, naive and mean, which look at past targets by themselves");
-  if (std::holds_alternative<Auto>(rule)) {
+  if (const auto* automatic = std::get_if<Auto>(&rule); automatic != nullptr) {
+    require(network.inputs + automatic->lags >= 1, "lags", "at least 1 without inputs");
     NetworkOptions any = network;
     any.input_bias = true;  // without inputs there are past targets
     any.validate();

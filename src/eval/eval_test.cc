@@ -111,17 +111,20 @@ TEST(Progressive, PredictsThenLearnsThenForecasts) {
   Scripted learner({0, 0, 0});
   const RunResult run = evaluate(learner, stream({1, 2, 3}, {1, -1, 1}), {.horizon = 1});
   EXPECT_EQ(learner.log, "plfplfpl");
-  EXPECT_EQ(run.squared_error, (std::vector<double>{1, 1, 1}));
-  EXPECT_DOUBLE_EQ(run.nse, 1 / (8.0 / 9));
+  EXPECT_TRUE(std::isnan(run.squared_error[0]));  // nothing was known
+  EXPECT_EQ(run.squared_error[1], 1);
+  EXPECT_EQ(run.squared_error[2], 1);
+  EXPECT_DOUBLE_EQ(run.nse, 1);
   // Forecast of row t+1 made after row t: inputs 2, 3 against targets −1, 1.
-  EXPECT_DOUBLE_EQ(run.knse, (9 + 4) / 2.0 / (8.0 / 9));
+  EXPECT_DOUBLE_EQ(run.knse, (9 + 4) / 2.0);
   EXPECT_EQ(run.update_fraction, 0.25);
 }
 
 TEST(Progressive, MissingTargetsAndInputs) {
-  Scripted learner({0.5, 0.5, 0.5, 0.5});
-  const RunResult run = evaluate(learner, stream({1, nan, 3, 4}, {1, 1, nan, -1}), {.horizon = 2});
-  EXPECT_EQ(learner.log, "plpapl");
+  Scripted learner({0.5, 0.5, 0.5, 0.5, 0.5});
+  const RunResult run =
+      evaluate(learner, stream({1, nan, 3, 4, 5}, {1, 1, nan, -1, 1}), {.horizon = 2});
+  EXPECT_EQ(learner.log, "plpafplpl");
   EXPECT_EQ(run.skipped_rows, 1U);
   EXPECT_EQ(run.missing_targets, 1U);
   EXPECT_EQ(run.scored, 2U);
@@ -159,6 +162,44 @@ TEST(Progressive, SustainedPrediction) {
   EXPECT_FALSE(evaluate(learner, data, {.sustained_length = 4}).sustained_at);
 }
 
+TEST(Progressive, WeightsOfExpertsAreFollowedIfAskedFor) {
+  std::vector<double> x;
+  std::vector<double> d;
+  for (int t = 0; t < 10; ++t) {
+    x.push_back(std::sin(t));
+    d.push_back(t == 4 ? nan : 0.5 * std::cos(t));
+  }
+  x[6] = nan;
+  const Dataset data = stream(x, d);
+  LearnerOptions options{.network = {}, .rule = Algorithm2{.error_bounds = {0.1, 0.01}}};
+  options.network.hidden = 2;
+  std::vector<std::vector<double>> expected;  // of each row that is not skipped
+  const auto by_hand = make_learner(options);
+  for (std::size_t t = 0; t < 10; ++t) {
+    if (t == 6) continue;
+    by_hand->predict(data.x(t));
+    const StepReport report =
+        t == 4 ? by_hand->advance(data.x(t)) : by_hand->learn(data.x(t), data.d(t));
+    expected.emplace_back(report.weights.begin(), report.weights.end());
+  }
+  const auto learner = make_learner(options);
+  const RunResult run = evaluate(*learner, data, {.weight_points = 4});
+  EXPECT_EQ(run.weights, expected.back());
+  EXPECT_EQ(run.weight_path.rows, (std::vector<std::size_t>{3, 6, 9, 10}));
+  ASSERT_EQ(run.weight_path.weights.size(), 8U);
+  for (std::size_t j = 0; j < 2; ++j) {
+    EXPECT_DOUBLE_EQ(run.weight_path.weights[j],
+                     (expected[0][j] + expected[1][j] + expected[2][j]) / 3);
+    EXPECT_DOUBLE_EQ(run.weight_path.weights[4 + j], (expected[6][j] + expected[7][j]) / 2);
+    EXPECT_DOUBLE_EQ(run.weight_path.weights[6 + j], expected[8][j]);
+  }
+  learner->reset();
+  EXPECT_TRUE(evaluate(*learner, data, {}).weight_path.rows.empty());
+  options.rule = Ekf{};
+  const RunResult single = evaluate(*make_learner(options), data, {.weight_points = 4});
+  EXPECT_TRUE(single.weights.empty() && single.weight_path.rows.empty());
+}
+
 TEST(ComparisonThreads, ResultsDoNotDependOnJobs) {
   std::vector<double> x;
   std::vector<double> d;
@@ -167,7 +208,7 @@ TEST(ComparisonThreads, ResultsDoNotDependOnJobs) {
     d.push_back(0.5 * std::sin(0.3 * (t + 1)));
   }
   const Dataset data = stream(x, d);
-  LearnerOptions small;
+  LearnerOptions small{.network = {}, .rule = Algorithm2{}};
   small.network.hidden = 3;
   LearnerOptions ekf = small;
   ekf.rule = Ekf{};

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "core/finite.h"
 #include "eval/statistics.h"
@@ -37,6 +38,44 @@ double forecast_error(Learner& learner, const Dataset& data, std::size_t t, std:
   if (!learner.forecast(k, inputs, buffer)) return nan;
   return squared_distance(data.d(t + k), std::span(buffer).last(n_d));
 }
+
+/// Follows the weights of a mixture's experts: a point every so many rows.
+class WeightRecorder {
+ public:
+  WeightRecorder(std::size_t rows, std::size_t points)
+      : stride_(points == 0 ? 0 : std::max<std::size_t>(1, (rows + points - 1) / points)) {}
+
+  /// After each row. A learner that is no mixture, or refused the row, has no weights to tell.
+  void add(std::span<const double> weights, RunResult& run) {
+    if (weights.empty()) return;
+    run.weights.assign(weights.begin(), weights.end());
+    if (stride_ == 0) return;
+    sum_.resize(weights.size());
+    for (std::size_t j = 0; j < sum_.size(); ++j) sum_[j] += weights[j];
+    ++count_;
+    if (run.steps < due_) return;
+    due_ = (run.steps / stride_ + 1) * stride_;
+    add_point(run);
+  }
+
+  /// What is left since the last point.
+  void finish(RunResult& run) {
+    if (count_ > 0) add_point(run);
+  }
+
+ private:
+  void add_point(RunResult& run) {
+    run.weight_path.rows.push_back(run.steps);
+    for (double& s : sum_)
+      run.weight_path.weights.push_back(std::exchange(s, 0.0) / static_cast<double>(count_));
+    count_ = 0;
+  }
+
+  std::size_t stride_;  // rows; 0: nothing is kept on the way
+  std::size_t due_ = stride_;
+  std::vector<double> sum_;  // since the last point
+  std::size_t count_ = 0;
+};
 
 // Mean over outputs of the variance of the targets in those of the first rows that count.
 double variance_of_targets(const Dataset& data, std::size_t rows, const auto& counts) {
@@ -74,8 +113,11 @@ RunResult evaluate(Learner& learner, const Dataset& data, const EvaluationOption
   std::size_t applied = 0;
   std::size_t updates = 0;
   std::size_t streak = 0;
+  // Before the first target nothing can be known: that row is learnt, not scored.
+  bool target_known = learner.samples() > 0;
   std::vector<double> forecast_buffer;
   Clock::duration learning{};
+  WeightRecorder recorder(last, options.weight_points);
 
   for (std::size_t t = 0; t < last; ++t) {
     run.steps = t + 1;
@@ -85,6 +127,9 @@ RunResult evaluate(Learner& learner, const Dataset& data, const EvaluationOption
       ++run.skipped_rows;
       continue;
     }
+    const bool has_target = all_finite(d);
+    const bool counts = target_known;
+    target_known |= has_target;
     if (t < options.warm_up) {
       learner.advance(x);
       continue;
@@ -92,17 +137,19 @@ RunResult evaluate(Learner& learner, const Dataset& data, const EvaluationOption
     const auto start = Clock::now();
     const auto d_hat = learner.predict(x);
     std::copy(d_hat.begin(), d_hat.end(), run.prediction.begin() + t * n_d);
-    const bool has_target = all_finite(d);
     const StepReport report = has_target ? learner.learn(x, d) : learner.advance(x);
     learning += Clock::now() - start;
+    recorder.add(report.weights, run);
 
     if (report.status == StepStatus::rejected_input) {  // x too large even for one forward pass
       ++run.skipped_rows;
     } else if (has_target) {
       const auto prediction = std::span(run.prediction).subspan(t * n_d, n_d);
-      run.squared_error[t] = squared_distance(d, prediction);
-      sum_sq += run.squared_error[t];
-      ++run.scored;
+      if (counts) {
+        run.squared_error[t] = squared_distance(d, prediction);
+        sum_sq += run.squared_error[t];
+        ++run.scored;
+      }
       applied += report.applied;
       updates += report.experts;
       run.rejected_updates += report.rejected;
@@ -119,6 +166,7 @@ RunResult evaluate(Learner& learner, const Dataset& data, const EvaluationOption
       on_step(t + 1, sum_sq / static_cast<double>(run.scored));
     if (run.sustained_at && options.stop_when_sustained) break;
   }
+  recorder.finish(run);
   run.squared_error.resize(run.steps);
   run.prediction.resize(run.steps * n_d);
   if (options.horizon > 0) run.forecast_squared_error.resize(run.steps);

@@ -17,6 +17,13 @@ struct EvaluationOptions {
   std::size_t horizon = 0;  ///< k of kNSE; 0: none
   bool stop_when_sustained = false;
   std::size_t sustained_length = 500;  ///< correct signs in a row
+  std::size_t weight_points = 0;       ///< of RunResult::weight_path, at most; 0: none
+};
+
+/// How the weights of a mixture's experts went.
+struct WeightPath {
+  std::vector<std::size_t> rows;  ///< counted from 1
+  std::vector<double> weights;    ///< rows × experts: the mean since the row before
 };
 
 /// What one learner did on one stream.
@@ -25,11 +32,11 @@ struct RunResult {
   double knse = 0;  ///< the same for forecasts of d_{t+k} made at t; NaN without a horizon
   double target_variance = 0;  ///< what both are divided by: Σ‖d − mean d‖² per scored step
   std::size_t steps = 0;       ///< rows gone through
-  std::size_t scored = 0;      ///< rows with a prediction and a target
+  std::size_t scored = 0;      ///< rows with a prediction and a target, after the first target
   std::size_t missing_targets = 0;   ///< advanced, not learnt; those of the warm-up apart
   std::size_t skipped_rows = 0;      ///< an input was missing or unusable
   std::size_t rejected_updates = 0;  ///< by the learner's own guard, over all experts
-  double update_fraction = 0;        ///< applied updates / (scored steps × experts)
+  double update_fraction = 0;        ///< applied updates / (rows learnt × experts)
   double seconds = 0;                ///< in predict, learn and advance
   /// The row, counted from the end of the warm-up, that completes the run of signs.
   std::optional<std::size_t> sustained_at;
@@ -37,6 +44,8 @@ struct RunResult {
   /// Of the forecast made after each row, NaN where there is none; empty without a horizon.
   std::vector<double> forecast_squared_error;
   std::vector<double> prediction;  ///< rows × outputs, NaN where there is none
+  std::vector<double> weights;     ///< of a mixture's experts, at the end; empty otherwise
+  WeightPath weight_path;          ///< if asked for
 };
 
 /// Runs the learner over the stream. `on_step(t, mean squared error so far)` is called now and

@@ -62,7 +62,7 @@ std::string fingerprint(const Job& job, const std::string& data) {
   text +=
       fmt::format("; steps {} warm-up {} horizon {} stop {} sustained {} errors {}", e.steps,
                   e.warm_up, e.horizon, e.stop_when_sustained, e.sustained_length, job.keep_errors);
-  text += fmt::format("; rule {}", job.contender.options.rule.index());
+  text += fmt::format("; {} rule {}", job.contender.name, job.contender.options.rule.index());
   for (const Setting& s : settings_of(options_on(job.contender, *job.data)))
     text += fmt::format("; {}={}", s.key, s.value);
   return text;
@@ -186,6 +186,7 @@ std::vector<RunResult> run_jobs(const std::vector<Job>& jobs, const JobsOptions&
     });
     report(cost[k]);  // an early end is an end
     run.prediction = {};
+    run.weights = {};
     if (!job.keep_errors) run.squared_error = run.forecast_squared_error = {};
     if (keep) write_result(file_of(k), run, fingerprints[k]);
     results[k] = std::move(run);

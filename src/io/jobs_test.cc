@@ -28,7 +28,7 @@ Dataset waves(std::size_t rows, double frequency = 0.3) {
 }
 
 std::vector<Job> some_jobs(const Dataset& data) {
-  LearnerOptions small;
+  LearnerOptions small{.network = {}, .rule = Algorithm2{}};
   small.network.hidden = 3;
   LearnerOptions ekf = small;
   ekf.rule = Ekf{};

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "config/settings.h"
 #include "data/csv_writer.h"
 #include "kalstream/version.h"
 
@@ -50,9 +51,25 @@ Json run_json(const std::string& learner, std::uint64_t seed, const RunResult& r
           {"update_fraction", run.update_fraction}};
 }
 
+// As --set takes them.
+Json settings_json(const LearnerOptions& options) {
+  Json settings = Json::object();
+  for (const Setting& s : settings_of(options)) settings[s.key] = s.value;
+  return settings;
+}
+
+Json experts_json(const LearnerOptions& options, const std::vector<double>& weights) {
+  Json experts = Json::array();
+  const auto names = expert_names(options);
+  for (std::size_t j = 0; j < names.size(); ++j)
+    experts.push_back({{"name", names[j]}, {"weight", number(weights[j])}});
+  return experts;
+}
+
 }  // namespace
 
-std::string results_json(const Dataset& data, const std::vector<Outcome>& outcomes) {
+std::string results_json(const Dataset& data, const std::vector<Contender>& contenders,
+                         const std::vector<Outcome>& outcomes) {
   Json root{{"data",
              {{"source", data.source},
               {"rows", data.rows()},
@@ -61,10 +78,16 @@ std::string results_json(const Dataset& data, const std::vector<Outcome>& outcom
             {"version", version()},
             {"summary", Json::array()},
             {"runs", Json::array()}};
-  for (const Outcome& outcome : outcomes) {
+  for (std::size_t c = 0; c < outcomes.size(); ++c) {
+    const Outcome& outcome = outcomes[c];
+    const LearnerOptions options = options_on(contenders[c], data);
     root["summary"].push_back(summary_json(summarise(outcome)));
-    for (std::size_t s = 0; s < outcome.seeds.size(); ++s)
+    root["summary"].back()["settings"] = settings_json(options);
+    for (std::size_t s = 0; s < outcome.seeds.size(); ++s) {
       root["runs"].push_back(run_json(outcome.name, outcome.seeds[s], outcome.runs[s]));
+      if (!outcome.runs[s].weights.empty())
+        root["runs"].back()["experts"] = experts_json(options, outcome.runs[s].weights);
+    }
   }
   // Names come from files: bytes that are not UTF-8 are replaced rather than thrown over.
   return root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -233,7 +233,8 @@ AutoLearner::AutoLearner(const AutoLearner& other)
       since_change_(other.since_change_),
       usual_error_(other.usual_error_),
       present_error_(other.present_error_),
-      unbelievable_in_a_row_(other.unbelievable_in_a_row_),
+      bad_targets_(other.bad_targets_),
+      bad_inputs_(other.bad_inputs_),
       low_(other.low_),
       high_(other.high_),
       naive_loss_(other.naive_loss_),
@@ -261,7 +262,8 @@ void AutoLearner::exchange(Archive& archive) {
   archive.count(since_change_, samples_);
   archive.number(usual_error_, Archive::not_negative);
   archive.number(present_error_, Archive::not_negative);
-  archive.count(unbelievable_in_a_row_, steps_);
+  archive.count(bad_targets_, steps_);
+  archive.count(bad_inputs_, steps_);
   for (auto* v : {&low_, &high_}) archive.numbers(*v, Archive::usable);
   for (std::size_t k = 0; k < n_d_; ++k) archive.require(low_[k] <= high_[k]);
   for (auto* v : {&naive_loss_, &mean_loss_}) archive.numbers(*v, Archive::not_negative);
@@ -282,7 +284,7 @@ void AutoLearner::reset() {
   for (Blend& b : blends_) b.reset();
   steps_ = samples_ = since_change_ = 0;
   usual_error_ = present_error_ = 0;
-  unbelievable_in_a_row_ = 0;
+  bad_targets_ = bad_inputs_ = 0;
   for (auto* v : {&low_, &high_, &naive_loss_, &mean_loss_}) std::fill(v->begin(), v->end(), 0.0);
   predicted_ = false;
 }
@@ -358,17 +360,19 @@ bool AutoLearner::is_beyond(const RunningMoments& seen, std::span<const double> 
 
 StepReport AutoLearner::learn(std::span<const double> x, std::span<const double> d) {
   const FlushDenormals guard;
-  StepReport report{.status = StepStatus::rejected_input, .experts = experts_.size()};
-  if (d.size() != n_d_ || !all_usable(d) || !bring_up_to_date(x)) return report;
+  if (d.size() != n_d_ || !all_usable(d) || !bring_up_to_date(x)) return refuse();
+  StepReport report{.status = StepStatus::gated, .experts = experts_.size(), .weights = {}};
   const bool bad_target = is_beyond(d_moments_.running(), d, belief);
   const bool bad_input = is_beyond(x_moments_.running(), x, input_belief);
-  unbelievable_in_a_row_ = bad_target || bad_input ? unbelievable_in_a_row_ + 1 : 0;
-  if (unbelievable_in_a_row_ > 0 && unbelievable_in_a_row_ < patience) {
+  bad_targets_ = bad_target ? bad_targets_ + 1 : 0;
+  bad_inputs_ = bad_input ? bad_inputs_ + 1 : 0;
+  if ((bad_target && bad_targets_ < patience) || (bad_input && bad_inputs_ < patience)) {
     d_moments_.add(d);
     step_experts(report, false);
     memory_.push(x, history_.all(), no_prediction_);
+    move_on(x, bad_target ? std::span<const double>(d_hat_) : d);
     report.status = StepStatus::gated;
-    return finish(report, x, bad_target ? std::span<const double>(d_hat_) : d);
+    return finish(report);
   }
 
   if (has_experts()) {
@@ -376,35 +380,43 @@ StepReport AutoLearner::learn(std::span<const double> x, std::span<const double>
     step_experts(report, true);
     for (std::size_t k = 0; k < n_d_; ++k) blends_[k].learn(d[k]);
     watch();
-  } else {
+  } else if (samples_ > 0) {
     for (std::size_t k = 0; k < n_d_; ++k) {
       const double mean = d_moments_.running().mean(k);
       naive_loss_[k] += (d[k] - history_[1][k]) * (d[k] - history_[1][k]);
       mean_loss_[k] += (d[k] - mean) * (d[k] - mean);
     }
-    report.status = StepStatus::applied;
   }
+  if (samples_ == 0) history_.push(d);  // stands for those before it here, too: 0 is no target
   memory_.push(x, history_.all(), d);
   d_moments_.add(d);
   widen_range(d);
   ++samples_;
-  report = finish(report, x, d);
+  move_on(x, d);
   if (samples_ >= first_hold && samples_ <= last_hold && std::has_single_bit(samples_)) {
     start_over();
   } else if (samples_ > last_hold) {
     x_moments_.follow();
     d_moments_.follow();
   }
-  return report;
+  return finish(report);
 }
 
 StepReport AutoLearner::advance(std::span<const double> x) {
   const FlushDenormals guard;
-  StepReport report{.status = StepStatus::rejected_input, .experts = experts_.size()};
-  if (!bring_up_to_date(x)) return report;
+  if (!bring_up_to_date(x)) return refuse();
+  StepReport report{.experts = experts_.size(), .weights = {}};
   step_experts(report, false);
+  move_on(x, d_hat_);
   report.status = StepStatus::missing;
-  return finish(report, x, d_hat_);
+  return finish(report);
+}
+
+StepReport AutoLearner::refuse() {
+  return finish({.status = StepStatus::rejected_input,
+                 .experts = experts_.size(),
+                 .rejected = experts_.size(),
+                 .weights = {}});
 }
 
 // Every expert moves on, and learns target_ if there is one; what they report, added up.
@@ -417,7 +429,6 @@ void AutoLearner::step_experts(StepReport& report, bool has_target) {
     report.status = std::min(report.status, one.status);
     report.applied += one.applied;
     report.rejected += one.rejected;
-    report.covariance_trace += one.covariance_trace;
     if (has_target) replay(e, 0);
   }
 }
@@ -451,7 +462,7 @@ void AutoLearner::watch() {
   const double n = static_cast<double>(since_change_);
   usual_error_ += std::max(1 / n, 1.0 / 500) * (e2 - usual_error_);
   present_error_ += std::max(1 / n, 1.0 / 16) * (e2 - present_error_);
-  if (since_change_ < quiet || present_error_ < alarm * usual_error_) return;
+  if (since_change_ < quiet || present_error_ <= alarm * usual_error_) return;
   since_change_ = 0;
   memory_.keep(memory_.size() < believed ? memory_.size() : believed);
   for (Expert& e : experts_)
@@ -478,8 +489,8 @@ void AutoLearner::widen_range(std::span<const double> d) {
   const RunningMoments& seen = d_moments_.running();
   for (std::size_t k = 0; k < n_d_; ++k) {
     const double reach = RunningMoments::reach * seen.deviation(k);
-    const double v =
-        samples_ < believed ? d[k] : std::clamp(d[k], seen.mean(k) - reach, seen.mean(k) + reach);
+    const bool sure = samples_ < believed || bad_targets_ >= patience;
+    const double v = sure ? d[k] : std::clamp(d[k], seen.mean(k) - reach, seen.mean(k) + reach);
     low_[k] = samples_ == 0 ? v : std::min(low_[k], v);
     high_[k] = samples_ == 0 ? v : std::max(high_[k], v);
     const double more = margin * (high_[k] - low_[k]);
@@ -488,12 +499,17 @@ void AutoLearner::widen_range(std::span<const double> d) {
 }
 
 // The sample becomes part of the stream, with target d or what stands for it.
-StepReport AutoLearner::finish(StepReport report, std::span<const double> x,
-                               std::span<const double> d) {
+void AutoLearner::move_on(std::span<const double> x, std::span<const double> d) {
   ++steps_;
   x_moments_.add(x);
-  history_.push(d);
+  if (samples_ > 0) history_.push(d);  // before the first target nothing can stand for one
   predicted_ = false;
+}
+
+// What only shows after the step: covariances, asked for by a sample that every expert refuses, and
+// weights.
+StepReport AutoLearner::finish(StepReport report) {
+  for (Expert& e : experts_) report.covariance_trace += e.learner->learn({}, {}).covariance_trace;
   std::fill(weights_.begin(), weights_.end(), 0.0);
   for (const Blend& b : blends_)
     for (std::size_t j = 0; j < weights_.size(); ++j)
@@ -522,7 +538,7 @@ std::span<const double> AutoLearner::forecast_next(std::span<const double> x) {
   } else {
     predict_first(ahead_);
   }
-  ahead_history_.push(ahead_);
+  ahead_history_.push_guess(ahead_);
   return ahead_;
 }
 

@@ -130,7 +130,9 @@ class AutoLearner final : public Learner {
   void start_over();
   void start_over(Expert& expert);
   void widen_range(std::span<const double> d);
-  StepReport finish(StepReport report, std::span<const double> x, std::span<const double> d);
+  void move_on(std::span<const double> x, std::span<const double> d);
+  StepReport refuse();
+  StepReport finish(StepReport report);
 
   static constexpr std::size_t first_hold = 4;  // samples
   static constexpr std::size_t last_hold = 64;
@@ -148,7 +150,8 @@ class AutoLearner final : public Learner {
   std::uint64_t since_change_ = 0;  // samples
   double usual_error_ = 0;          // squared, standardised
   double present_error_ = 0;
-  std::size_t unbelievable_in_a_row_ = 0;
+  std::size_t bad_targets_ = 0;  // beyond belief, in a row
+  std::size_t bad_inputs_ = 0;
   std::vector<double> low_, high_;              // of the targets
   std::vector<double> naive_loss_, mean_loss_;  // before there are experts
 

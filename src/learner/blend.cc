@@ -21,13 +21,9 @@ constexpr double weak_prior = 1;
 constexpr double prior_of_experts = 0.01;  // all together, in the final step
 constexpr double largest_loss = 16;        // of one expert in one step, in squared errors
 constexpr double largest_error = 4;        // a ridge learns from, in root mean squared errors
-
-// A running squared error, the newest at most nine times the old: one outlier must not set it.
-void track(double& squared_error, std::size_t t, double e) {
-  const double pace = std::max(1 / static_cast<double>(t + 1), 0.01);
-  const double newest = t == 0 ? e * e : std::min(e * e, 9 * squared_error);
-  squared_error += pace * (newest - squared_error);
-}
+constexpr double least_noise = 1e-8;       // of a ridge's measurement, in prior variances of it
+constexpr double least_error = 1e-12;   // squared, of the interval's width, that is kept track of
+constexpr double least_width = 1e-150;  // of the interval; the square of less is no number
 
 // w_j ∗= exp(−rate·min((d − q_j)², 16 s²)/s²), normalised, with a share for everyone.
 void exponential_weights(std::span<double> w, std::span<const double> q, double d, double s2) {
@@ -54,7 +50,7 @@ Blend::Blend(std::size_t experts)
       final_w_(experts + 1),
       effective_(experts),
       beyond_(experts),
-      V_(experts) {
+      W_(experts) {
   reset();
 }
 
@@ -133,14 +129,26 @@ void Blend::learn(double d) {
   find_effective_weights();
 }
 
+// A running squared error, the newest at most nine times the old: one outlier must not set it. Nor
+// may a long time without errors make it so small that it takes as long to grow again.
+void Blend::track(double& squared_error, double e) const {
+  const double rho = high_ - low_;
+  const double pace = std::max(1 / static_cast<double>(t_ + 1), 0.01);
+  const double newest = squared_error > 0 ? std::min(e * e, 9 * squared_error) : e * e;
+  squared_error = std::max(std::lerp(squared_error, newest, pace), least_error * rho * rho);
+}
+
 void Blend::learn_average(double d) {
-  track(average_error_, t_, d - candidate_[average]);
+  track(average_error_, d - candidate_[average]);
   exponential_weights(w_, q_, d, average_error_);
 }
 
 // Recursive least squares with measurement noise s², the running squared error, and forgetting as
-// long as that does not lift the covariance above its prior: for x = q − b and V = Cx,
-//   u ← u + V e/(xᵀV + s²);   C ← (C − VVᵀ/(xᵀV + s²))/λ
+// long as that does not lift the covariance above its prior: for x = q − b, S = xᵀCx + s² and
+// W = Cx/√S,
+//   u ← u + W e/√S;   C ← (C − WWᵀ)/λ
+// C is symmetric by construction, and s² kept above what would make it singular within rounding:
+// forgetting would blow up either flaw.
 void Blend::learn_ridge(Ridge& ridge, double prediction, double d) {
   const std::size_t M = experts();
   double e = d - prediction;
@@ -148,14 +156,18 @@ void Blend::learn_ridge(Ridge& ridge, double prediction, double d) {
     const double limit = largest_error * std::sqrt(ridge.squared_error);
     e = std::clamp(e, -limit, limit);
   }
-  track(ridge.squared_error, t_, e);
-  for (std::size_t i = 0; i < M; ++i) V_[i] = active().dot(M, &ridge.C[i * M], beyond_.data());
-  const double S = std::max(active().dot(M, beyond_.data(), V_.data()), 0.0) + ridge.squared_error;
+  track(ridge.squared_error, e);
+  for (std::size_t i = 0; i < M; ++i) W_[i] = active().dot(M, &ridge.C[i * M], beyond_.data());
+  const double x2 = active().dot(M, beyond_.data(), beyond_.data());
+  const double S = std::max(active().dot(M, beyond_.data(), W_.data()), 0.0) +
+                   std::max(ridge.squared_error, least_noise * ridge.prior * x2);
   if (!(S > 0)) return;
+  const double root = std::sqrt(S);
+  for (double& w : W_) w /= root;
   double trace = 0;
   for (std::size_t i = 0; i < M; ++i) {
-    ridge.u[i] += V_[i] * (e / S);
-    active().axpy(M, -V_[i] / S, V_.data(), &ridge.C[i * M]);
+    ridge.u[i] += W_[i] * (e / root);
+    active().axpy(M, -W_[i], W_.data(), &ridge.C[i * M]);
     trace += ridge.C[i * M + i];
   }
   if (trace > forgetting * static_cast<double>(M) * ridge.prior) return;
@@ -163,7 +175,7 @@ void Blend::learn_ridge(Ridge& ridge, double prediction, double d) {
 }
 
 void Blend::learn_best(double d) {
-  track(best_error_, t_, d - best_);
+  track(best_error_, d - best_);
   exponential_weights(candidate_w_, candidate_, d, best_error_);
 }
 
@@ -177,7 +189,7 @@ void Blend::learn_final(double d) {
 // shrinks.
 void Blend::weigh_final() {
   const double rho = high_ - low_;
-  const double eta = rho > 0 ? 1 / (2 * rho * rho) : 0;
+  const double eta = rho > least_width ? 1 / (2 * rho * rho) : 0;
   const double least = *std::min_element(final_loss_.begin(), final_loss_.end());
   double sum = 0;
   for (std::size_t j = 0; j < final_w_.size(); ++j) {
@@ -191,6 +203,13 @@ void Blend::weigh_final() {
 double Blend::regret_bound() const {
   const double rho = high_ - low_;
   return 2 * rho * rho * std::log(static_cast<double>(experts()) / prior_of_experts);
+}
+
+double Blend::covariance_trace() const {
+  double trace = 0;
+  for (const Ridge& ridge : ridges_)
+    for (std::size_t j = 0; j < experts(); ++j) trace += ridge.C[j * experts() + j];
+  return trace;
 }
 
 // A ridge predicts b + uᵀ(q − b): expert j counts u_j + w_j(1 − Σu).

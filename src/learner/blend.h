@@ -49,6 +49,8 @@ class Blend {
   /// How much each expert counts in the last prediction: d̂ = Σ weight_j q_j, Σ weight_j = 1. A
   /// ridge may give negative ones.
   std::span<const double> weights() const { return effective_; }
+  /// Σ Tr C of the ridges; never above what it is at the start.
+  double covariance_trace() const;
   /// The right-hand side of the guarantee beyond expert j's own loss.
   double regret_bound() const;
 
@@ -61,6 +63,7 @@ class Blend {
   };
   enum Candidate : std::size_t { average, strong, weak, candidates };
 
+  void track(double& squared_error, double e) const;
   void learn_average(double d);
   void learn_ridge(Ridge& ridge, double prediction, double d);
   void learn_best(double d);
@@ -83,7 +86,7 @@ class Blend {
   std::vector<double> final_w_;     // the same order
   std::vector<double> effective_;
   std::vector<double> beyond_;  // q − b
-  std::vector<double> V_;       // C (q − b)
+  std::vector<double> W_;       // C (q − b), divided by the root of its variance
 };
 
 }  // namespace kalstream

@@ -15,7 +15,7 @@ TEST(TargetHistory, KeepsTheLastTargetsTheNewestFirst) {
   EXPECT_EQ(history.lags(), 3U);
   EXPECT_TRUE(same_bits(history.all(), Vector(6)));
   history.push(Vector{1, 2});
-  EXPECT_TRUE(same_bits(history.all(), Vector{1, 2, 0, 0, 0, 0}));
+  EXPECT_TRUE(same_bits(history.all(), Vector{1, 2, 1, 2, 1, 2}));  // stands for those before it
   for (const double d : {3, 5, 7}) history.push(Vector{d, d + 1});
   EXPECT_TRUE(same_bits(history.all(), Vector{7, 8, 5, 6, 3, 4}));
   EXPECT_TRUE(same_bits(history[1], Vector{7, 8}));

@@ -114,10 +114,17 @@ std::span<const double> NetworkLearner::forecast_next(std::span<const double> x)
   return ahead_;
 }
 
-void NetworkLearner::reset() { restart_from(initial_weights(network_, layout_)); }
+void NetworkLearner::reset() {
+  draw_initial_weights(network_, layout_, theta_);
+  restart();
+}
 
 void NetworkLearner::restart_from(std::span<const double> theta) {
   std::copy(theta.begin(), theta.end(), theta_.begin());
+  restart();
+}
+
+void NetworkLearner::restart() {
   differentiator_->reset();
   rule_->reset();
   samples_ = 0;

@@ -40,6 +40,7 @@ class NetworkLearner final : public Learner {
  private:
   bool forward(std::span<const double> x);
   void commit();
+  void restart();
   StepReport report(StepStatus status) const;
 
   NetworkOptions network_;

@@ -92,11 +92,6 @@ class Fill {
     o.mixing_rate = 1;
     o.feedback = addition_ ? Feedback::mixture : Feedback::own;
   }
-  // Nothing was published for baselines.
-  void operator()(Rls&) const {}
-  void operator()(Ar&) const {}
-  void operator()(Naive&) const {}
-  void operator()(Mean&) const {}
 
  private:
   void kalman(auto& o) const {
@@ -119,6 +114,7 @@ class Fill {
 LearnerOptions preset(Preset preset, Experiment experiment, const Rule& rule, double run_length) {
   const Settings& s = settings_of(experiment);
   LearnerOptions options{.network = {}, .rule = rule};
+  if (takes_raw_data(rule)) return options;  // nothing was published
   std::visit(Fill(preset, s, run_length), options.rule);
 
   // The published comparison is uneven here: Algorithm 2's gates start open, its rivals' closed.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <new>
 #include <string>
 
 #include "core/archive.h"
@@ -351,7 +352,12 @@ std::unique_ptr<Learner> load(std::span<const std::byte> snapshot, std::uint64_t
     throw SnapshotError("the learner in the snapshot is too large: it would need " +
                         std::to_string(std::llround(needs.bytes / (1 << 20))) + " MiB, and " +
                         std::to_string(most_memory >> 20) + " are allowed");
-  auto learner = make_from(parts.info.recipe);
+  std::unique_ptr<Learner> learner;
+  try {
+    learner = make_from(parts.info.recipe);
+  } catch (const std::bad_alloc&) {
+    throw SnapshotError("the learner in the snapshot is too large for the memory there is");
+  }
   learner->exchange(from);
   from.require(from.left() == 0 && learner->samples() == parts.info.samples);
   return learner;

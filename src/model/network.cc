@@ -10,8 +10,14 @@
 namespace kalstream {
 
 std::vector<double> initial_weights(const NetworkOptions& network, const ParameterLayout& layout) {
-  Rng rng(network.seed);
   std::vector<double> theta(layout.size());
+  draw_initial_weights(network, layout, theta);
+  return theta;
+}
+
+void draw_initial_weights(const NetworkOptions& network, const ParameterLayout& layout,
+                          std::span<double> theta) {
+  Rng rng(network.seed);
   for (double& w : theta) w = network.weight_deviation * rng.normal();
 
   if (network.input_bias && network.cell == Cell::lstm) {
@@ -24,7 +30,6 @@ std::vector<double> initial_weights(const NetworkOptions& network, const Paramet
     set_bias(ParameterLayout::f, network.gate_bias.forget);
     set_bias(ParameterLayout::o, network.gate_bias.output);
   }
-  return theta;
 }
 
 void CellWeights::set(const ParameterLayout& layout, const double* theta) {

@@ -80,6 +80,9 @@ class CellSteps {
 
 /// θ₁ ~ N(0, deviation²), gate-bias weights as the options say.
 std::vector<double> initial_weights(const NetworkOptions& network, const ParameterLayout& layout);
+/// The same in place.
+void draw_initial_weights(const NetworkOptions& network, const ParameterLayout& layout,
+                          std::span<double> theta);
 
 /// Eqs 1–6, or what the cell has in their place, from (c, y) before; x has n_inputs entries and may
 /// live in step.input already.

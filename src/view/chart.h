@@ -33,6 +33,7 @@ struct Series {
   std::vector<double> low = {};  ///< of a band around the line; empty: no band
   std::vector<double> high = {};
   bool dashed = false;
+  bool grey = false;  ///< for what is of no interest itself
 };
 
 struct Panel {
@@ -45,6 +46,9 @@ struct Panel {
   std::vector<Series> series = {};
   std::optional<double> y_low = {};  ///< limits of the axis; unset: those of the data
   std::optional<double> y_high = {};
+  /// The names stand at the ends of the lines and not in the legend; their colours are this panel's
+  /// own.
+  bool direct_labels = false;
 };
 
 /// A grid of panels under one legend. A name has the same colour in all panels.

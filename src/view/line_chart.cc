@@ -18,6 +18,10 @@ using namespace internal;
 /// So few points are worth seeing one by one.
 constexpr std::size_t kFewPoints = 25;
 
+/// From the end of a line to its name, and the most room for that.
+constexpr double kLeader = 14;
+constexpr double kNameWidth = 160;
+
 double x_of(const Series& series, std::size_t i) {
   if (series.x.empty()) return static_cast<double>(i + 1);
   return i < series.x.size() ? series.x[i] : kNone;
@@ -130,12 +134,12 @@ class Plot {
 /// Sizes that all panels of a chart share, so that their axes line up.
 struct Grid {
   std::size_t columns = 1;
-  double width = 0;  // of the whole chart
-  double left = 0;   // room for the labels of the y axis
+  double width = 0;   // of the whole chart
+  double left = 0;    // room for the labels of the y axis
+  double right = 16;  // room for the names of lines, and at least that of half a tick's label
   double plot_width = 0;
   double plot_height = 0;
 
-  static constexpr double right = 16;
   static constexpr double gap = 14;
   double cell_width() const { return left + plot_width + right; }
 };
@@ -158,8 +162,11 @@ Grid make_grid(const std::vector<Panel>& panels, const ChartStyle& style) {
     const auto ticks = y_range(panel).ticks(ticks_upwards(grid.plot_height));
     grid.left =
         std::max(grid.left, widest(ticks, &Tick::label) + 8 + (panel.y_label.empty() ? 0 : 20));
+    if (panel.direct_labels)
+      grid.right = std::max(
+          grid.right, kLeader + 4 + std::min(widest(panel.series, &Series::name), kNameWidth));
   }
-  grid.plot_width = std::max(cell - grid.left - Grid::right, 40.0);
+  grid.plot_width = std::max(cell - grid.left - grid.right, 40.0);
   return grid;
 }
 
@@ -229,15 +236,63 @@ bool has_data(const Panel& panel) {
   return false;
 }
 
+void add_names(Legend& legend, const Panel& panel) {
+  for (const Series& series : panel.series) legend.add(series.name, series.dashed, series.grey);
+}
+
+Legend legend_of(const Panel& panel) {
+  Legend legend;
+  add_names(legend, panel);
+  return legend;
+}
+
 void draw_empty_panel(Canvas& canvas, const Grid& grid, Point corner) {
   canvas.rectangle(corner, grid.plot_width, grid.plot_height, "void");
   canvas.text({corner.x + grid.plot_width / 2, corner.y + grid.plot_height / 2 + 4}, "no data",
               "muted", Anchor::middle);
 }
 
-void draw_panel(Canvas& canvas, const Panel& panel, const Grid& grid, const Legend& legend,
+/// The names of the lines, at the height of their ends or, where they would overlap, moved apart.
+void draw_names(Canvas& canvas, const Panel& panel, const Grid& grid, const Legend& legend,
+                Point corner, const Axis& y) {
+  struct Name {
+    const Series* series;
+    double end;
+    double at;
+  };
+  constexpr double height = 15;
+  std::vector<Name> names;
+  for (const Series& series : panel.series) {
+    const auto last = std::find_if(series.y.rbegin(), series.y.rend(),
+                                   [&](double v) { return !std::isnan(y.at(v)); });
+    if (last == series.y.rend()) continue;
+    const double end = std::clamp(y.at(*last), 0.0, grid.plot_height);
+    names.push_back({&series, end, end});
+  }
+  std::ranges::stable_sort(names, {}, &Name::end);
+  double free = 0;
+  for (Name& name : names) {
+    name.at = std::max(name.at, free);
+    free = name.at + height;
+  }
+  free = grid.plot_height;
+  for (auto name = names.rbegin(); name != names.rend(); ++name) {
+    name->at = std::min(name->at, free);
+    free = name->at - height;
+  }
+  const double x = corner.x + grid.plot_width;
+  for (const Name& name : names) {
+    canvas.line({x + 1, corner.y + name.end}, {x + kLeader, corner.y + name.at},
+                legend.stroke(name.series->name, false));
+    canvas.text({x + kLeader + 4, corner.y + name.at + 4}, fitted(name.series->name, kNameWidth),
+                "");
+  }
+}
+
+void draw_panel(Canvas& canvas, const Panel& panel, const Grid& grid, const Legend& shared,
                 Point corner) {
   if (!has_data(panel)) return draw_empty_panel(canvas, grid, corner);
+  const Legend legend = panel.direct_labels ? legend_of(panel) : shared;
   const Axis x{x_range(panel), 0, grid.plot_width};
   const Axis y{y_range(panel), grid.plot_height, 0};
   draw_axes(canvas, panel, grid, corner, x, y);
@@ -246,6 +301,7 @@ void draw_panel(Canvas& canvas, const Panel& panel, const Grid& grid, const Lege
   for (const Series& series : panel.series) plot.band(series);  // bands never hide a line
   for (const Series& series : panel.series) plot.line(series);
   canvas.close();
+  if (panel.direct_labels) draw_names(canvas, panel, grid, legend, corner, y);
 }
 
 }  // namespace
@@ -273,7 +329,7 @@ std::string line_chart(const std::vector<Panel>& panels, const ChartStyle& style
   const Grid grid = make_grid(panels, style);
   Legend legend;
   for (const Panel& panel : panels)
-    for (const Series& series : panel.series) legend.add(series.name, series.dashed);
+    if (!panel.direct_labels) add_names(legend, panel);
 
   Canvas canvas;
   double y = draw_titles(canvas, style, grid.width);

@@ -112,6 +112,7 @@ constexpr std::array<Colour, 8> kColours = {{
     {"#4d4d4d", "#c4ccd4"},
     {"#8f7f00", "#ddd04c"},
 }};
+constexpr Colour kGrey = {"#aab2ba", "#5f6973"};
 
 constexpr std::string_view kStyle = R"(
 .kalstream{font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif;font-size:12px}
@@ -152,13 +153,15 @@ constexpr std::string_view kDarkStyle = R"(
 std::string style_sheet() {
   std::string light;
   std::string dark;
+  const auto rule = [](const std::string& name, const char* colour) {
+    return fmt::format(".kalstream .{0}{{fill:{1};stroke:{1}}}\n", name, colour);
+  };
   for (std::size_t i = 0; i < kColours.size(); ++i) {
-    const auto rule = [i](const char* colour) {
-      return fmt::format(".kalstream .c{0}{{fill:{1};stroke:{1}}}\n", i, colour);
-    };
-    light += rule(kColours[i].on_light);
-    dark += rule(kColours[i].on_dark);
+    light += rule(fmt::format("c{}", i), kColours[i].on_light);
+    dark += rule(fmt::format("c{}", i), kColours[i].on_dark);
   }
+  light += rule("grey", kGrey.on_light);
+  dark += rule("grey", kGrey.on_dark);
   // Colours come before the classes that take their fill or stroke away again.
   const std::string undo =
       ".kalstream .line{fill:none}\n.kalstream .band,.kalstream .solid,.kalstream "
@@ -292,16 +295,20 @@ double draw_titles(Canvas& canvas, const ChartStyle& style, double width) {
 
 // ---- Legend -------------------------------------------------------------------------------------
 
-void Legend::add(const std::string& name, bool dashed) {
-  if (find(name) == entries_.size()) entries_.push_back({name, dashed});
+void Legend::add(const std::string& name, bool dashed, bool grey) {
+  if (find(name) < entries_.size()) return;
+  const auto colours = std::ranges::count(entries_, false, &Entry::grey);
+  entries_.push_back({name, dashed, grey, static_cast<std::size_t>(colours)});
 }
 
 std::string Legend::colour(const std::string& name) const {
-  return fmt::format("c{}", find(name) % kColours.size());
+  const Entry& entry = entries_[find(name)];
+  return entry.grey ? "grey" : fmt::format("c{}", entry.place % kColours.size());
 }
 
 std::string Legend::stroke(const std::string& name, bool dashed) const {
-  const bool repeated = find(name) >= kColours.size();
+  const Entry& entry = entries_[find(name)];
+  const bool repeated = !entry.grey && entry.place >= kColours.size();
   return colour(name) + " line" + (dashed ? " dashed" : repeated ? " dotted" : "");
 }
 

@@ -80,7 +80,7 @@ double draw_titles(Canvas& canvas, const ChartStyle& style, double width);
 /// The names of a chart, each with its colour, in the order of their first appearance.
 class Legend {
  public:
-  void add(const std::string& name, bool dashed);
+  void add(const std::string& name, bool dashed, bool grey = false);
 
   /// CSS class of a name's colour.
   std::string colour(const std::string& name) const;
@@ -95,6 +95,8 @@ class Legend {
   struct Entry {
     std::string name;
     bool dashed = false;
+    bool grey = false;
+    std::size_t place = 0;  // among those that are not grey
   };
 
   std::size_t find(const std::string& name) const;

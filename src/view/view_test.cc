@@ -178,6 +178,31 @@ TEST(LineChart, OneColourPerNameOverAllPanels) {
   EXPECT_EQ(count(svg, "class=\"c1 line\""), 2u);
 }
 
+TEST(LineChart, NamesAtTheEndsOfLinesDoNotOverlap) {
+  Panel panel{.direct_labels = true};
+  for (int k = 0; k < 9; ++k)
+    panel.series.push_back({.name = "expert " + std::to_string(k),
+                            .x = {},
+                            .y = {0.5, k < 7 ? 0.01 * k : 1.0},
+                            .grey = k == 4});
+  panel.series.push_back({.name = "nothing", .x = {}, .y = {kNan, kNan}});
+  const std::string svg = line_chart({panel, panel});
+  expect_sound(svg);
+  const std::string drawing = svg.substr(svg.find("</style>"));
+  EXPECT_FALSE(contains(drawing, "nothing"));
+  EXPECT_EQ(count(drawing, "<path"), 18U);
+  EXPECT_EQ(count(drawing, "class=\"grey line\"/>"), 4U) << "line and leader, in both panels";
+  EXPECT_EQ(count(drawing, "dotted"), 0U) << "grey takes none of the eight colours";
+  std::vector<double> heights;  // of the names of the first panel
+  for (int k = 0; k < 9; ++k) {
+    const auto text = drawing.find(">expert " + std::to_string(k));
+    ASSERT_EQ(count(drawing, ">expert " + std::to_string(k) + "<"), 2U);
+    heights.push_back(std::stod(drawing.substr(drawing.rfind("y=\"", text) + 3)));
+  }
+  std::ranges::sort(heights);
+  for (std::size_t k = 1; k < heights.size(); ++k) EXPECT_GT(heights[k] - heights[k - 1], 12);
+}
+
 TEST(LineChart, EscapesAllTexts) {
   const std::string evil = "<&\">";
   Panel panel = panel_of({1, 2});

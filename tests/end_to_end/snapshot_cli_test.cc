@@ -66,7 +66,9 @@ TEST(Snapshots, GoOnInPlace) {
   const Workplace w;
   w.file("d.csv", rows(0, 60));
   ASSERT_EQ(w.kalstream("run --data d.csv --learner rls --save s.kal --quiet").exit_code, fine);
-  ASSERT_EQ(w.kalstream("run --data d.csv --resume s.kal --save s.kal --quiet").exit_code, fine);
+  const Ran again = w.kalstream("run --data d.csv --resume s.kal --save s.kal --json -");
+  ASSERT_EQ(again.exit_code, fine) << again.err;
+  EXPECT_THAT(again.out, HasSubstr("\"scored\": 60"));  // the first row, too: targets are known
   EXPECT_THAT(w.kalstream("inspect --snapshot s.kal").out, HasSubstr("rls after 120 samples"));
   EXPECT_THAT(w.kalstream("inspect --snapshot s.kal.previous").out,
               HasSubstr("rls after 60 samples"));
