@@ -3,12 +3,14 @@
 #include <fmt/ranges.h>
 
 #include <cmath>
+#include <filesystem>
 #include <memory>
 
 #include "commands.h"
 #include "config/settings.h"
 #include "data/source.h"
 #include "eval/statistics.h"
+#include "io/snapshot_file.h"
 #include "learner/auto.h"
 #include "learner/footprint.h"
 #include "view/progress.h"
@@ -24,6 +26,7 @@ struct InspectArguments {
   std::string preset;
   std::size_t hidden = 0;
   std::vector<std::string> set;
+  std::string snapshot;
 };
 
 struct ColumnFacts {
@@ -148,9 +151,28 @@ void describe(const Contender& c) {
   fmt::print("{}", table.to_text(view::is_terminal(stdout)));
 }
 
+void describe_snapshot(const std::string& file) {
+  const auto learner = read_snapshot(file);
+  const Recipe& recipe = *learner->recipe();
+  const std::string name = name_of(recipe.options.rule);
+  fmt::print("{}: {}{} after {} samples, {:.1f} KiB\n", file, name,
+             recipe.scaled ? ", scaled," : "", learner->samples(),
+             static_cast<double>(std::filesystem::file_size(file)) / 1024);
+  describe({name, recipe.options, recipe.scaled});
+  const auto experts = expert_names(recipe.options);
+  if (experts.empty()) return;
+  // Any step reports them, and one without a target leaves them as they are.
+  const auto weights = learner->advance(std::vector<double>(learner->inputs())).weights;
+  view::Table table({{"expert", view::Align::left}, {"weight"}});
+  for (std::size_t j = 0; j < experts.size(); ++j)
+    table.add_row({experts[j], fmt::format("{:.4f}", weights[j])});
+  fmt::print("\n{}", table.to_text(view::is_terminal(stdout)));
+}
+
 void inspect(InspectArguments& a) {
+  if (!a.snapshot.empty()) return describe_snapshot(a.snapshot);
   if (a.data.empty() && a.learners.empty())
-    throw std::invalid_argument("inspect what? Give --data, --learner or both");
+    throw std::invalid_argument("inspect what? Give --data, --learner or both, or --snapshot");
   Dataset data;
   if (!a.data.empty()) data = load(a.data, is_generated(a.data) ? 5000 : 0, a.columns);
   auto contenders = make_contenders(a.learners, a.preset, data);
@@ -183,10 +205,16 @@ void add_inspect(CLI::App& app) {
   cmd->add_option("--preset", a->preset, "As for run");
   cmd->add_option("--hidden", a->hidden, "Units, as for run")->check(whole_number(1, 1e6));
   cmd->add_option("--set", a->set, "As for run");
+  CLI::Option* snapshot =
+      cmd->add_option("--snapshot", a->snapshot, "A learner that run --save has kept");
+  for (const char* other :
+       {"--data", "--target", "--inputs", "--learner", "--preset", "--hidden", "--set"})
+    snapshot->excludes(cmd->get_option(other));
   cmd->footer(
       "  kalstream inspect --data my.csv\n"
       "  kalstream inspect --data my.csv --learner auto\n"
-      "  kalstream inspect --learner alg2,ekf --preset authors:kin8nm\n");
+      "  kalstream inspect --learner alg2,ekf --preset authors:kin8nm\n"
+      "  kalstream inspect --snapshot learnt.kal\n");
   cmd->callback([a] { inspect(*a); });
 }
 

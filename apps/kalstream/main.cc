@@ -7,6 +7,7 @@
 
 #include "commands.h"
 #include "data/dataset.h"
+#include "kalstream/snapshot.h"
 #include "kalstream/version.h"
 #include "kernels/dispatch.h"
 
@@ -90,6 +91,8 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? cli::fine : cli::usage;
   } catch (const DataError& error) {
+    return fail(cli::bad_data, error.what());
+  } catch (const SnapshotError& error) {
     return fail(cli::bad_data, error.what());
   } catch (const std::invalid_argument& error) {
     return fail(cli::usage, error.what());

@@ -19,6 +19,7 @@
 #include "eval/parallel.h"
 #include "io/atomic_file.h"
 #include "io/results.h"
+#include "io/snapshot_file.h"
 #include "learner/footprint.h"
 #include "view/progress.h"
 #include "view/table.h"
@@ -47,6 +48,8 @@ struct RunArguments {
   std::string json;
   std::string csv;
   std::string plot;
+  std::string save;
+  std::string resume;
   std::string plot_weights;
   bool quiet = false;
 };
@@ -87,7 +90,7 @@ void check_outputs(const RunArguments& a) {
   namespace fs = std::filesystem;
   std::vector<std::string> used{a.data};
   std::error_code ignored;
-  for (const std::string& out : {a.json, a.csv, a.plot, a.plot_weights}) {
+  for (const std::string& out : {a.json, a.csv, a.plot, a.plot_weights, a.save}) {
     if (out.empty()) continue;
     for (const std::string& other : used)
       if (out == other || fs::equivalent(out, other, ignored))
@@ -117,6 +120,16 @@ void check_memory(const std::vector<Contender>& contenders, const Dataset& data,
         "{} needs {:.1f} GiB, and {} runs at a time {:.1f} GiB, but this machine has {:.1f}; use "
         "fewer --hidden units, smaller blocks (--set partition=node) or --jobs 1",
         needs.front().second, needs.front().first / gib, jobs, bytes / gib, machine / gib));
+}
+
+// The saved learner, if it fits the data.
+Contender resumed(const RunArguments& a, const Learner& start, const Dataset& data) {
+  if (start.inputs() != data.n_inputs() || start.outputs() != data.n_targets())
+    throw std::invalid_argument(fmt::format(
+        "--resume {}: the saved learner has {} inputs and {} targets, the data {} and {}", a.resume,
+        start.inputs(), start.outputs(), data.n_inputs(), data.n_targets()));
+  const Recipe& recipe = *start.recipe();
+  return {name_of(recipe.options.rule), recipe.options, recipe.scaled, &start};
 }
 
 // As many networks of auto as --budget-us allows; told unless quiet.
@@ -173,13 +186,19 @@ void print_results(const RunArguments& a, const Dataset& data, std::size_t steps
 }
 
 void run(const RunArguments& a) {
-  const auto seeds = parse_seeds(a.seeds);
+  auto seeds = parse_seeds(a.seeds);
+  if (!a.save.empty() && (a.learners.size() != 1 || seeds.size() != 1 || a.save == "-"))
+    throw std::invalid_argument("--save is for one learner, one seed and a file");
   check_outputs(a);
   const Dataset data = load_data(a);
   const std::size_t steps = rows_to_run(a, data);
 
-  auto contenders = make_contenders(a.learners, a.preset, data);
+  const auto start = a.resume.empty() ? nullptr : read_snapshot(a.resume);
+  auto contenders =
+      start ? std::vector{resumed(a, *start, data)} : make_contenders(a.learners, a.preset, data);
+  if (start) seeds = {start->recipe()->options.network.seed};
   for (Contender& c : contenders) {
+    if (start) break;  // has its settings
     c.scaled = a.scale;
     if (a.hidden > 0) c.options.network.hidden = a.hidden;
     if (a.window > 0) c.options.network.window = a.window;
@@ -193,8 +212,12 @@ void run(const RunArguments& a) {
   check_inputs(data, contenders);
   check_target_range(data, contenders, steps);
   check_something_to_predict(data, steps);
+  std::unique_ptr<Learner> learnt;
+  const auto keep = [&](std::size_t, std::size_t, std::unique_ptr<Learner> learner) {
+    learnt = std::move(learner);
+  };
   constexpr std::size_t weight_points = 120;  // more cannot be told apart
-  const ComparisonOptions options{
+  ComparisonOptions options{
       .seeds = seeds,
       .evaluation = {.steps = steps,
                      .warm_up = warm_up(a),
@@ -202,6 +225,7 @@ void run(const RunArguments& a) {
                      .stop_when_sustained = a.stop_when_sustained,
                      .weight_points = a.plot_weights.empty() ? 0 : weight_points},
       .jobs = a.jobs};
+  if (!a.save.empty()) options.on_finished = keep;
   check_memory(contenders, data, options);
   if (a.budget_us > 0) keep_within_budget(a, data, contenders);
 
@@ -218,6 +242,7 @@ void run(const RunArguments& a) {
   if (!a.csv.empty()) write(a.csv, predictions_csv(data, outcomes));
   if (!a.plot.empty()) write(a.plot, learning_curves(data, outcomes));
   if (!a.plot_weights.empty()) write(a.plot_weights, weight_curves(data, contenders, outcomes));
+  if (!a.save.empty()) write_snapshot(a.save, *learnt);
   std::fflush(stdout);
   if (!a.quiet)
     fmt::print(stderr, "{}{}", remarks(data, outcomes, a.horizon),
@@ -296,6 +321,15 @@ void add_run(CLI::App& app) {
   cmd->add_option("--plot", a->plot, "Draw the learning curves as SVG");
   cmd->add_option("--plot-weights", a->plot_weights,
                   "Draw what each expert of auto, auto-max and alg2 counts over time as SVG");
+  cmd->add_option(
+      "--save", a->save,
+      "Keep all that was learnt in a file, to go on from with --resume; for one learner "
+      "and one seed");
+  CLI::Option* resume =
+      cmd->add_option("--resume", a->resume, "Go on with the learner in a file that --save wrote");
+  for (const char* decided : {"--learner", "--preset", "--hidden", "--window", "--seeds", "--lags",
+                              "--scale", "--set", "--experts", "--budget-us"})
+    resume->excludes(cmd->get_option(decided));
   cmd->add_flag("--quiet", a->quiet, "No table, no progress, no remarks");
   cmd->footer(
       "A schedule is written 0.1 (constant), 10..3 (linear over the run), 10..3@500 (over 500\n"

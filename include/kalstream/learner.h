@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -11,6 +12,14 @@
 #include "kalstream/report.h"
 
 namespace kalstream {
+
+class Archive;
+
+/// How a learner is made: make_learner(options), or make_scaled_learner(options).
+struct Recipe {
+  LearnerOptions options;
+  bool scaled = false;
+};
 
 /// An online regressor. For each sample of a stream:
 ///
@@ -26,6 +35,9 @@ class Learner {
 
   virtual std::size_t inputs() const = 0;
   virtual std::size_t outputs() const = 0;
+
+  /// Samples learnt or advanced to since the start; those that could not be used do not count.
+  virtual std::uint64_t samples() const = 0;
 
   /// d̂ for input x. Has no effect on what any later call returns. The view lives until the next
   /// call; all NaN when x cannot be used.
@@ -55,11 +67,24 @@ class Learner {
   /// Back to the state after construction.
   virtual void reset() = 0;
 
+  /// All that has been learnt, to or from a snapshot; for save and load (kalstream/snapshot.h).
+  virtual void exchange(Archive& archive) = 0;
+
+  /// How it was made; nullptr if not by make_learner, make_scaled_learner or load.
+  const Recipe* recipe() const { return recipe_.get(); }
+
  protected:
   Learner() = default;
   Learner(const Learner&) = default;
   Learner& operator=(const Learner&) = default;
+
+ private:
+  friend std::unique_ptr<Learner> make_from(const Recipe& recipe);
+  std::shared_ptr<const Recipe> recipe_;  // the same for all copies
 };
+
+/// The learner of this recipe. Throws as make_learner does.
+std::unique_ptr<Learner> make_from(const Recipe& recipe);
 
 /// A learner for these options. Throws std::invalid_argument, naming the field, if they are wrong.
 std::unique_ptr<Learner> make_learner(const LearnerOptions& options);

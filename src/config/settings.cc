@@ -298,6 +298,16 @@ const std::vector<LearnerName>& learner_names() {
   return names;
 }
 
+std::string name_of(const Rule& rule) {
+  const auto* automatic = std::get_if<Auto>(&rule);
+  if (automatic != nullptr) return automatic->full_ekf ? "auto-max" : "auto";
+  const auto& names = learner_names();
+  return std::find_if(
+             names.begin(), names.end(),
+             [&](const LearnerName& l) { return rule_named(l.name).index() == rule.index(); })
+      ->name;
+}
+
 std::vector<Setting> settings_of(const LearnerOptions& options) {
   std::vector<Setting> settings;
   LearnerOptions copy = options;

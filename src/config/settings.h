@@ -19,6 +19,9 @@ struct LearnerName {
 /// Every learner the command line knows.
 const std::vector<LearnerName>& learner_names();
 
+/// What it calls the learner of this rule.
+std::string name_of(const Rule& rule);
+
 struct Setting {
   std::string key;
   std::string value;

@@ -20,6 +20,7 @@ LearnerOptions options_on(const Contender& contender, const Dataset& data) {
 
 std::unique_ptr<Learner> make_contender(const Contender& contender, const Dataset& data,
                                         std::uint64_t seed) {
+  if (contender.start != nullptr) return contender.start->clone();
   LearnerOptions options = options_on(contender, data);
   options.network.seed = seed;
   return contender.scaled ? make_scaled_learner(options) : make_learner(options);
@@ -43,7 +44,7 @@ std::vector<Outcome> compare(const std::vector<Contender>& contenders, const Dat
   parallel_for(contenders.size() * seeds, options.jobs, [&](std::size_t task) {
     const std::size_t c = task / seeds;
     const std::size_t s = task % seeds;
-    const auto learner = make_contender(contenders[c], data, options.seeds[s]);
+    auto learner = make_contender(contenders[c], data, options.seeds[s]);
     std::size_t reported = 0;
     const auto on_step = [&](std::size_t t, double mean_squared_error) {
       progress(c, s, t - reported, mean_squared_error / scale);
@@ -53,6 +54,7 @@ std::vector<Outcome> compare(const std::vector<Contender>& contenders, const Dat
     run = progress ? evaluate(*learner, data, options.evaluation, on_step)
                    : evaluate(*learner, data, options.evaluation);
     if (progress) progress(c, s, run.steps - reported, run.nse);
+    if (options.on_finished) options.on_finished(c, s, std::move(learner));
   });
   return outcomes;
 }

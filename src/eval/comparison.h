@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -14,12 +15,17 @@ struct Contender {
   std::string name;
   LearnerOptions options;  ///< inputs, outputs and seed are filled in by compare
   bool scaled = false;     ///< made by make_scaled_learner
+  /// A learner of these options to go on from; nullptr: every run makes its own.
+  const Learner* start = nullptr;
 };
 
 struct ComparisonOptions {
   std::vector<std::uint64_t> seeds = {1};
   EvaluationOptions evaluation;
   std::size_t jobs = 0;  ///< 0: one per core
+  /// Takes over the learner of (contender, seed's place) when its run is over. Called from several
+  /// threads.
+  std::function<void(std::size_t, std::size_t, std::unique_ptr<Learner>)> on_finished = {};
 };
 
 /// All runs of one contender, in the order of the seeds.

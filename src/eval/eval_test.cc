@@ -66,6 +66,7 @@ class Scripted final : public Learner {
   explicit Scripted(std::vector<double> predictions) : predictions_(std::move(predictions)) {}
   std::size_t inputs() const override { return 1; }
   std::size_t outputs() const override { return 1; }
+  std::uint64_t samples() const override { return seen_; }
   std::span<const double> predict(std::span<const double>) override {
     log += 'p';
     return std::span(predictions_).subspan(seen_, 1);
@@ -87,6 +88,7 @@ class Scripted final : public Learner {
   }
   std::unique_ptr<Learner> clone() const override { return std::make_unique<Scripted>(*this); }
   void reset() override { seen_ = 0; }
+  void exchange(Archive&) override {}
 
   std::string log;
 

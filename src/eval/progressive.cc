@@ -113,7 +113,8 @@ RunResult evaluate(Learner& learner, const Dataset& data, const EvaluationOption
   std::size_t applied = 0;
   std::size_t updates = 0;
   std::size_t streak = 0;
-  bool target_known = false;  // before the first nothing can be: that row is learnt, not scored
+  // Before the first target nothing can be known: that row is learnt, not scored.
+  bool target_known = learner.samples() > 0;
   std::vector<double> forecast_buffer;
   Clock::duration learning{};
   WeightRecorder recorder(last, options.weight_points);

@@ -42,9 +42,23 @@ struct Destination {
   throw std::runtime_error(path.string() + ": cannot " + what + ": " + reason);
 }
 
-}  // namespace
+// A second name for the file, so that the first is never without one; a copy where a file can have
+// but one.
+void keep_previous(const fs::path& path, const Destination& to) {
+  const std::string kept = to.final_name + ".previous";
+  std::error_code error;
+  fs::create_hard_link(to.final_name, to.first_name + ".previous", error);
+  if (error)
+    fs::copy_file(to.final_name, to.first_name + ".previous", fs::copy_options::overwrite_existing,
+                  error);
+  if (!error) fs::rename(to.first_name + ".previous", kept, error);
+  if (!error) return;
+  std::remove((to.first_name + ".previous").c_str());
+  errno = error.value();
+  fail(path, to, "keep the previous file");
+}
 
-void write_file(const fs::path& path, std::string_view text) {
+void write(const fs::path& path, std::string_view text, bool keep) {
   const Destination to(path);
   std::FILE* file = std::fopen(to.first_name.c_str(), "wb");
   if (file == nullptr) fail(path, to, "create the file");
@@ -57,9 +71,15 @@ void write_file(const fs::path& path, std::string_view text) {
     std::error_code ignored;
     fs::permissions(to.first_name, to.permissions, ignored);
   }
+  if (to.exists && keep) keep_previous(path, to);
   if (std::rename(to.first_name.c_str(), to.final_name.c_str()) != 0)
     fail(path, to, "replace the file");
 }
+
+}  // namespace
+
+void write_file(const fs::path& path, std::string_view text) { write(path, text, false); }
+void write_file_and_keep(const fs::path& path, std::string_view text) { write(path, text, true); }
 
 void require_writable(const fs::path& path) {
   const Destination to(path);

@@ -10,6 +10,9 @@ namespace kalstream {
 /// std::runtime_error naming the path.
 void write_file(const std::filesystem::path& path, std::string_view text);
 
+/// The same, and what was there is kept under the name with ".previous" added.
+void write_file_and_keep(const std::filesystem::path& path, std::string_view text);
+
 /// Throws what write_file would if it cannot write there; for use before long work.
 void require_writable(const std::filesystem::path& path);
 

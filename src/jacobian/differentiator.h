@@ -9,6 +9,8 @@
 
 namespace kalstream {
 
+class Archive;
+
 /// Follows the stream with the network. For each sample: forward (any number of times, the last
 /// one counts), then jacobian if wanted, then commit. forward alone changes nothing that later
 /// calls return.
@@ -37,6 +39,9 @@ class Differentiator {
   virtual void reset() = 0;
 
   virtual std::unique_ptr<Differentiator> clone() const = 0;
+
+  /// The stream's past, to or from a snapshot; from one only after construction.
+  virtual void exchange(Archive& archive) = 0;
 
  protected:
   Differentiator() = default;

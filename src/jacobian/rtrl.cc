@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/archive.h"
 #include "core/finite.h"
 #include "kernels/kernels.h"
 
@@ -118,6 +119,12 @@ void Rtrl::reset() {
   std::fill(Y_.begin(), Y_.end(), 0.0);
   sensitivities_ready_ = false;
   stale_ = true;
+}
+
+void Rtrl::exchange(Archive& archive) {
+  state_.exchange(archive, layout_.n_s);
+  archive.numbers(C_);
+  archive.numbers(Y_);
 }
 
 }  // namespace kalstream

@@ -23,6 +23,7 @@ class Rtrl final : public Differentiator {
   void ahead(const double* theta, std::span<const double> x, std::span<double> d_hat) override;
   void reset() override;
   std::unique_ptr<Differentiator> clone() const override { return std::make_unique<Rtrl>(*this); }
+  void exchange(Archive& archive) override;
 
  private:
   void refresh(const double* theta);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/archive.h"
 #include "kernels/kernels.h"
 
 namespace kalstream {
@@ -89,6 +90,16 @@ void Tbptt::reset() {
   first_ = 0;
   past_ = 0;
   stale_ = true;
+}
+
+// The steps of the window are left out: stale_ after construction, they are propagated again, to
+// the same bits. The place of the first one counts, because sums over the window go by slots.
+void Tbptt::exchange(Archive& archive) {
+  start_.exchange(archive, layout_.n_s);
+  archive.count(past_, window_ - 1);
+  archive.count(first_, past_ < window_ - 1 ? 0 : window_ - 1);
+  for (std::size_t k = 0; k < past_; ++k)
+    archive.numbers({ring_[slot(k)].input, layout_.n_inputs}, Archive::usable);
 }
 
 }  // namespace kalstream

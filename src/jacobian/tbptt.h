@@ -23,6 +23,7 @@ class Tbptt final : public Differentiator {
   void ahead(const double* theta, std::span<const double> x, std::span<double> d_hat) override;
   void reset() override;
   std::unique_ptr<Differentiator> clone() const override { return std::make_unique<Tbptt>(*this); }
+  void exchange(Archive& archive) override;
 
  private:
   // The window is a ring: place k of it holds the sample k after the carried state. Until it is

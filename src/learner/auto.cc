@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/archive.h"
 #include "core/denormals.h"
 #include "core/finite.h"
 #include "core/rng.h"
@@ -174,6 +175,20 @@ void SampleMemory::push(std::span<const double> a, std::span<const double> b,
   size_ = std::min(size_ + 1, capacity_);
 }
 
+void HeldMoments::exchange(Archive& archive) {
+  running_.exchange(archive);
+  archive.numbers(mean_);
+  archive.numbers(deviation_, Archive::positive);
+}
+
+// Only what is still remembered. A sample that was not believed has targets that are not numbers.
+void SampleMemory::exchange(Archive& archive) {
+  archive.count(count_);
+  archive.count(size_, std::min<std::uint64_t>(count_, capacity_));
+  for (std::size_t age = size_; age > 0; --age)
+    archive.numbers(std::span(rows_).subspan(place(age), numbers_), Archive::any);
+}
+
 AutoLearner::AutoLearner(const Auto& options, const NetworkOptions& network)
     : n_in_(network.inputs),
       n_d_(network.outputs),
@@ -238,6 +253,26 @@ AutoLearner::AutoLearner(const AutoLearner& other)
       ahead_history_(other.ahead_history_),
       ahead_(other.ahead_) {
   for (const Expert& e : other.experts_) experts_.push_back({e.plan, e.learner->clone()});
+}
+
+// What the last prediction left behind is left out: learn makes it again, to the same bits.
+void AutoLearner::exchange(Archive& archive) {
+  archive.count(steps_);
+  archive.count(samples_, steps_);
+  archive.count(since_change_, samples_);
+  archive.number(usual_error_, Archive::not_negative);
+  archive.number(present_error_, Archive::not_negative);
+  archive.count(bad_targets_, steps_);
+  archive.count(bad_inputs_, steps_);
+  for (auto* v : {&low_, &high_}) archive.numbers(*v, Archive::usable);
+  for (std::size_t k = 0; k < n_d_; ++k) archive.require(low_[k] <= high_[k]);
+  for (auto* v : {&naive_loss_, &mean_loss_}) archive.numbers(*v, Archive::not_negative);
+  x_moments_.exchange(archive);
+  d_moments_.exchange(archive);
+  history_.exchange(archive);
+  memory_.exchange(archive);
+  for (Blend& b : blends_) b.exchange(archive);
+  for (Expert& e : experts_) e.learner->exchange(archive);
 }
 
 void AutoLearner::reset() {

@@ -37,6 +37,7 @@ class HeldMoments {
   /// Takes over those that differ by more than twice the deviation, or by one in the mean.
   void follow();
   void reset();
+  void exchange(Archive& archive);
 
   const RunningMoments& running() const { return running_; }
   double mean(std::size_t k) const { return mean_[k]; }
@@ -63,13 +64,16 @@ class SampleMemory {
   std::size_t size() const { return size_; }
   /// The sample `age` ≥ 1 steps ago.
   std::span<const double> operator[](std::size_t age) const {
-    return std::span(rows_).subspan((count_ - age) % capacity_ * numbers_, numbers_);
+    return std::span(rows_).subspan(place(age), numbers_);
   }
   /// Forgets all but the newest.
   void keep(std::size_t newest) { size_ = std::min(size_, newest); }
   void reset() { keep(0); }
+  void exchange(Archive& archive);
 
  private:
+  std::size_t place(std::size_t age) const { return (count_ - age) % capacity_ * numbers_; }
+
   std::size_t capacity_;
   std::size_t numbers_;
   std::uint64_t count_ = 0;  // pushed so far
@@ -92,6 +96,7 @@ class AutoLearner final : public Learner {
 
   std::size_t inputs() const override { return n_in_; }
   std::size_t outputs() const override { return n_d_; }
+  std::uint64_t samples() const override { return steps_; }
   std::span<const double> predict(std::span<const double> x) override;
   StepReport learn(std::span<const double> x, std::span<const double> d) override;
   StepReport advance(std::span<const double> x) override;
@@ -99,6 +104,7 @@ class AutoLearner final : public Learner {
   std::span<const double> forecast_next(std::span<const double> x) override;
   std::unique_ptr<Learner> clone() const override { return std::make_unique<AutoLearner>(*this); }
   void reset() override;
+  void exchange(Archive& archive) override;
 
   const Blend& blend(std::size_t k) const { return blends_[k]; }
 

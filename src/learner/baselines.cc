@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "core/archive.h"
 #include "core/finite.h"
 #include "learner/lagged.h"
 #include "learner/network_learner.h"
@@ -26,6 +27,7 @@ class Level final : public Learner {
 
   std::size_t inputs() const override { return inputs_; }
   std::size_t outputs() const override { return level_.size(); }
+  std::uint64_t samples() const override { return samples_; }
 
   std::span<const double> predict(std::span<const double> x) override {
     return usable(x) ? level_ : no_prediction_;
@@ -33,6 +35,7 @@ class Level final : public Learner {
 
   StepReport learn(std::span<const double> x, std::span<const double> d) override {
     if (!usable(x) || d.size() != level_.size() || !all_usable(d)) return refused();
+    ++samples_;
     ++t_;
     const double step = of_ == Of::all ? 1 / static_cast<double>(t_) : 1;
     for (std::size_t k = 0; k < d.size(); ++k) level_[k] = std::lerp(level_[k], d[k], step);
@@ -41,6 +44,7 @@ class Level final : public Learner {
 
   StepReport advance(std::span<const double> x) override {
     if (!usable(x)) return refused();
+    ++samples_;
     return {.status = StepStatus::missing, .weights = {}};
   }
 
@@ -50,8 +54,14 @@ class Level final : public Learner {
   std::unique_ptr<Learner> clone() const override { return std::make_unique<Level>(*this); }
 
   void reset() override {
-    t_ = 0;
+    samples_ = t_ = 0;
     std::fill(level_.begin(), level_.end(), 0.0);
+  }
+
+  void exchange(Archive& archive) override {
+    archive.count(samples_);
+    archive.count(t_, samples_);
+    archive.numbers(level_, Archive::usable);
   }
 
  private:
@@ -62,7 +72,8 @@ class Level final : public Learner {
 
   std::size_t inputs_;
   Of of_;
-  std::uint64_t t_ = 0;
+  std::uint64_t samples_ = 0;
+  std::uint64_t t_ = 0;  // of them, with a target
   std::vector<double> level_;
   std::vector<double> no_prediction_;
 };

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/archive.h"
 #include "kernels/kernels.h"
 
 namespace kalstream {
@@ -75,6 +76,25 @@ void Blend::become_open() {
     std::fill(ridge.C.begin(), ridge.C.end(), 0.0);
     for (std::size_t j = 0; j < experts(); ++j) ridge.C[j * experts() + j] = ridge.prior;
   }
+}
+
+void Blend::exchange(Archive& archive) {
+  archive.number(low_);
+  archive.number(high_);
+  archive.require(low_ <= high_);
+  archive.count(t_);
+  archive.numbers(w_, Archive::fraction);
+  archive.number(average_error_, Archive::not_negative);
+  for (Ridge& ridge : ridges_) {
+    archive.numbers(ridge.C);
+    archive.numbers(ridge.u);
+    archive.number(ridge.squared_error, Archive::not_negative);
+  }
+  archive.numbers(candidate_w_, Archive::fraction);
+  archive.number(best_error_, Archive::not_negative);
+  archive.numbers(final_loss_, Archive::not_negative);
+  archive.numbers(final_w_, Archive::fraction);
+  archive.numbers(effective_);
 }
 
 void Blend::widen(double low, double high) {

@@ -8,6 +8,8 @@
 
 namespace kalstream {
 
+class Archive;
+
 /// Learns how to combine the predictions q_1 … q_M of experts, in four steps:
 ///
 ///   average  b = Σ w_j q_j; exponential weights, w_j ∗= exp(−½(d − q_j)²/s²), where s² is the
@@ -40,6 +42,7 @@ class Blend {
   void reset();
   /// The ridges go on from where they are, but learn as at the start.
   void become_open();
+  void exchange(Archive& archive);
 
   std::size_t experts() const { return w_.size(); }
   std::span<const double> q() const { return q_; }

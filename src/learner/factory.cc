@@ -64,19 +64,23 @@ std::unique_ptr<Learner> make(const LearnerOptions& options, const auto& rule, b
   }
 }
 
-std::unique_ptr<Learner> make(const LearnerOptions& options, bool scaled) {
-  options.validate();
-  return std::visit([&](const auto& rule) { return make(options, rule, scaled); }, options.rule);
-}
-
 }  // namespace
 
+std::unique_ptr<Learner> make_from(const Recipe& recipe) {
+  const LearnerOptions& options = recipe.options;
+  options.validate();
+  auto learner = std::visit([&](const auto& rule) { return make(options, rule, recipe.scaled); },
+                            options.rule);
+  learner->recipe_ = std::make_shared<const Recipe>(recipe);
+  return learner;
+}
+
 std::unique_ptr<Learner> make_learner(const LearnerOptions& options) {
-  return make(options, false);
+  return make_from({.options = options, .scaled = false});
 }
 
 std::unique_ptr<Learner> make_scaled_learner(const LearnerOptions& options) {
-  return make(options, true);
+  return make_from({.options = options, .scaled = true});
 }
 
 std::vector<std::string> expert_names(const LearnerOptions& options) {

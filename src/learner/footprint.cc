@@ -30,11 +30,33 @@ NetworkOptions network_of(const LearnerOptions& o) {
   return is_baseline(o.rule) ? linear_network(network.inputs, network.outputs) : network;
 }
 
+struct Blocks {
+  std::size_t count;
+  std::size_t size;
+};
+
+// ParameterLayout::blocks by number alone: sizes from a snapshot may be anything.
+std::vector<Blocks> blocks_of(const ParameterLayout& layout, Partition partition) {
+  const Blocks output{layout.n_d, layout.output_row_size()};
+  const std::size_t row = layout.gate_row_size();
+  switch (partition) {
+    case Partition::node:
+      return {{layout.gate_rows(), row}, output};
+    case Partition::unit:
+      return {{layout.n_s, layout.gates() * row}, output};
+    case Partition::gate:
+      return {{layout.n_s > 0 ? layout.gates() : 0, layout.n_s * row}, output};
+    default:
+      return {{1, layout.size()}};
+  }
+}
+
 }  // namespace
 
 Footprint footprint(const LearnerOptions& options) {
+  const auto n_d = static_cast<double>(options.network.outputs);
   if (std::holds_alternative<Naive>(options.rule) || std::holds_alternative<Mean>(options.rule))
-    return {};
+    return {.bytes = 2 * n_d * sizeof(double), .learnt_bytes = n_d * sizeof(double)};
   if (const auto* rule = std::get_if<Auto>(&options.rule); rule != nullptr) {
     Footprint total{.networks = 0};
     for (const ExpertPlan& plan : plan_experts(*rule, options.network)) {
@@ -43,7 +65,13 @@ Footprint footprint(const LearnerOptions& options) {
       total.networks += one.networks;
       total.covariance_blocks += one.covariance_blocks;
       total.bytes += one.bytes;
+      total.learnt_bytes += one.learnt_bytes;
     }
+    // Samples in memory, and for each output two covariances of the experts.
+    const auto sample =
+        static_cast<double>(options.network.inputs) + static_cast<double>(rule->lags + 2) * n_d;
+    const auto experts = static_cast<double>(total.networks + 2);
+    total.bytes += (1000 * sample + 2 * n_d * experts * experts) * sizeof(double);
     return total;
   }
   const NetworkOptions network = network_of(options);
@@ -55,21 +83,21 @@ Footprint footprint(const LearnerOptions& options) {
   const auto n = static_cast<double>(layout.size());
   const auto n_s = static_cast<double>(layout.n_s);
   // θ, its copies for the kernels, candidates, variances; H, H again, PHᵀ and W.
-  double numbers = n * (7 + 4 * static_cast<double>(layout.n_d));
+  double numbers = n * (7 + 4 * n_d);
   numbers += network.derivative == Derivative::rtrl
                  ? 4 * n_s * static_cast<double>(layout.gate_weights())
                  : static_cast<double>(network.window) *
-                       (static_cast<double>(layout.gate_row_size()) + 8 * n_s);
+                       (static_cast<double>(layout.gate_row_size()) + 11 * n_s + 40);
   const auto partition = std::visit([](const auto& o) { return partition_of(o); }, options.rule);
-  if (partition) {
-    const auto blocks = layout.blocks(*partition);
-    f.covariance_blocks = blocks.size() * f.networks;
-    for (const Block& b : blocks) {
-      const auto size = static_cast<double>(block_size(b));
-      numbers += size * (size + 1) / 2;
-    }
+  double learnt = n;
+  for (const Blocks& blocks : partition ? blocks_of(layout, *partition) : std::vector<Blocks>{}) {
+    const auto size = static_cast<double>(blocks.size);
+    learnt += static_cast<double>(blocks.count) * size * (size + 1) / 2;
+    numbers += static_cast<double>(blocks.count) * (size * (size + 1) / 2 + n_d * n_d);
+    f.covariance_blocks += blocks.count * f.networks;
   }
   f.bytes = numbers * static_cast<double>(f.networks) * sizeof(double);
+  f.learnt_bytes = learnt * static_cast<double>(f.networks) * sizeof(double);
   return f;
 }
 

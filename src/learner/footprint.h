@@ -12,6 +12,7 @@ struct Footprint {
   std::size_t networks = 1;           ///< experts of a mixture
   std::size_t covariance_blocks = 0;  ///< over all networks
   double bytes = 0;                   ///< about; dominated by covariances, H and sensitivities
+  double learnt_bytes = 0;            ///< of them at least: weights and covariances
 };
 
 Footprint footprint(const LearnerOptions& options);

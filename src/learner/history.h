@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "core/archive.h"
 #include "core/finite.h"
 
 namespace kalstream {
@@ -46,6 +47,11 @@ class TargetHistory {
   void reset() {
     std::fill(targets_.begin(), targets_.end(), 0.0);
     begun_ = false;
+  }
+
+  void exchange(Archive& archive) {
+    archive.numbers(targets_);
+    archive.flag(begun_);
   }
 
  private:

@@ -32,6 +32,7 @@ class Lagged final : public Learner {
 
   std::size_t inputs() const override { return inputs_; }
   std::size_t outputs() const override { return inner_->outputs(); }
+  std::uint64_t samples() const override { return inner_->samples(); }
 
   std::span<const double> predict(std::span<const double> x) override {
     return inner_->predict(with_lags(x, history_));
@@ -70,6 +71,11 @@ class Lagged final : public Learner {
   void reset() override {
     inner_->reset();
     history_.reset();
+  }
+
+  void exchange(Archive& archive) override {
+    inner_->exchange(archive);
+    history_.exchange(archive);
   }
 
  private:

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/archive.h"
 #include "core/denormals.h"
 #include "core/finite.h"
 #include "kernels/kernels.h"
@@ -143,6 +144,16 @@ std::span<const double> Mixture::forecast_next(std::span<const double> x) {
 void Mixture::reset() {
   for (const auto& expert : experts_) expert->reset();
   set_log_weights_to_prior();
+}
+
+void Mixture::exchange(Archive& archive) {
+  for (const auto& expert : experts_) {
+    expert->exchange(archive);
+    archive.require(expert->samples() == samples());
+  }
+  archive.numbers(log_w_, [](double v) { return v <= 0; });  // −∞ after absurd losses
+  archive.require(*std::max_element(log_w_.begin(), log_w_.end()) == 0);
+  archive.numbers(w_, Archive::fraction);
 }
 
 }  // namespace kalstream

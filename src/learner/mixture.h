@@ -26,6 +26,7 @@ class Mixture final : public Learner {
 
   std::size_t inputs() const override { return experts_.front()->inputs(); }
   std::size_t outputs() const override { return experts_.front()->outputs(); }
+  std::uint64_t samples() const override { return experts_.front()->samples(); }
   std::span<const double> predict(std::span<const double> x) override;
   StepReport learn(std::span<const double> x, std::span<const double> d) override;
   StepReport advance(std::span<const double> x) override;
@@ -33,6 +34,7 @@ class Mixture final : public Learner {
   std::span<const double> forecast_next(std::span<const double> x) override;
   std::unique_ptr<Learner> clone() const override { return std::make_unique<Mixture>(*this); }
   void reset() override;
+  void exchange(Archive& archive) override;
 
   std::size_t size() const { return experts_.size(); }
   Learner& expert(std::size_t j) { return *experts_[j]; }

@@ -8,6 +8,8 @@
 #include <span>
 #include <vector>
 
+#include "core/archive.h"
+
 namespace kalstream {
 
 /// Mean and spread of a stream of vectors, by Welford's recursion. A value far outside what came
@@ -47,6 +49,12 @@ class RunningMoments {
     count_ = 0;
     std::fill(mean_.begin(), mean_.end(), 0.0);
     std::fill(sum_sq_.begin(), sum_sq_.end(), 0.0);
+  }
+
+  void exchange(Archive& archive) {
+    archive.count(count_);
+    archive.numbers(mean_);
+    archive.numbers(sum_sq_, Archive::not_negative);
   }
 
  private:

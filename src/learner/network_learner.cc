@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/archive.h"
 #include "core/denormals.h"
 #include "core/finite.h"
 #include "model/network.h"
@@ -29,6 +30,7 @@ NetworkLearner::NetworkLearner(const NetworkLearner& other)
       theta_(other.theta_),
       differentiator_(other.differentiator_->clone()),
       rule_(other.rule_->clone()),
+      samples_(other.samples_),
       x_(other.x_),
       forward_done_(other.forward_done_),
       prediction_(other.prediction_),
@@ -68,8 +70,7 @@ StepReport NetworkLearner::learn_from(std::span<const double> x, std::span<const
 
   const bool wanted = rule_->wants_jacobian(e_);
   if (wanted) differentiator_->jacobian(theta_.data(), H_);
-  differentiator_->commit(theta_.data());
-  forward_done_ = false;
+  commit();
   if (!wanted) {
     rule_->skip();
     return report(StepStatus::gated);
@@ -82,9 +83,14 @@ StepReport NetworkLearner::learn_from(std::span<const double> x, std::span<const
 StepReport NetworkLearner::advance(std::span<const double> x) {
   const FlushDenormals guard;
   if (!forward(x)) return report(StepStatus::rejected_input);
+  commit();
+  return report(StepStatus::missing);
+}
+
+void NetworkLearner::commit() {
   differentiator_->commit(theta_.data());
   forward_done_ = false;
-  return report(StepStatus::missing);
+  ++samples_;
 }
 
 StepReport NetworkLearner::report(StepStatus status) const {
@@ -121,7 +127,16 @@ void NetworkLearner::restart_from(std::span<const double> theta) {
 void NetworkLearner::restart() {
   differentiator_->reset();
   rule_->reset();
+  samples_ = 0;
   forward_done_ = false;
+}
+
+// A prediction not yet learnt from is left out: learn makes it again, to the same bits.
+void NetworkLearner::exchange(Archive& archive) {
+  archive.count(samples_);
+  archive.numbers(theta_);
+  differentiator_->exchange(archive);
+  rule_->exchange(archive);
 }
 
 }  // namespace kalstream

@@ -17,6 +17,7 @@ class NetworkLearner final : public Learner {
 
   std::size_t inputs() const override { return network_.inputs; }
   std::size_t outputs() const override { return network_.outputs; }
+  std::uint64_t samples() const override { return samples_; }
   std::span<const double> predict(std::span<const double> x) override;
   StepReport learn(std::span<const double> x, std::span<const double> d) override;
   StepReport advance(std::span<const double> x) override;
@@ -30,6 +31,7 @@ class NetworkLearner final : public Learner {
     return std::make_unique<NetworkLearner>(*this);
   }
   void reset() override;
+  void exchange(Archive& archive) override;
 
   std::span<const double> weights() const { return theta_; }
   /// Starts over from these weights instead of random ones.
@@ -37,6 +39,7 @@ class NetworkLearner final : public Learner {
 
  private:
   bool forward(std::span<const double> x);
+  void commit();
   void restart();
   StepReport report(StepStatus status) const;
 
@@ -45,6 +48,7 @@ class NetworkLearner final : public Learner {
   std::vector<double> theta_;
   std::unique_ptr<Differentiator> differentiator_;
   std::unique_ptr<UpdateRule> rule_;
+  std::uint64_t samples_ = 0;
   std::vector<double> x_;      // the input of the last forward
   bool forward_done_ = false;  // prediction_ belongs to x_ and the current weights and state
   std::vector<double> prediction_;

@@ -41,6 +41,7 @@ class Scaled final : public Learner {
 
   std::size_t inputs() const override { return inner_->inputs(); }
   std::size_t outputs() const override { return inner_->outputs(); }
+  std::uint64_t samples() const override { return inner_->samples(); }
 
   std::span<const double> predict(std::span<const double> x) override {
     const auto d_hat = inner_->predict(standardise(x));
@@ -83,6 +84,12 @@ class Scaled final : public Learner {
     inner_->reset();
     x_moments_.reset();
     d_moments_.reset();
+  }
+
+  void exchange(Archive& archive) override {
+    inner_->exchange(archive);
+    x_moments_.exchange(archive);
+    d_moments_.exchange(archive);
   }
 
  private:

@@ -32,6 +32,7 @@ class Spy final : public Learner {
 
   std::size_t inputs() const override { return inputs_; }
   std::size_t outputs() const override { return prediction_.size(); }
+  std::uint64_t samples() const override { return log_->x.size(); }
   std::span<const double> predict(std::span<const double>) override { return prediction_; }
   StepReport learn(std::span<const double> x, std::span<const double> d) override {
     log_->x.push_back(copy(x));
@@ -49,6 +50,7 @@ class Spy final : public Learner {
   }
   std::unique_ptr<Learner> clone() const override { return std::make_unique<Spy>(*this); }
   void reset() override {}
+  void exchange(Archive&) override {}
 
  private:
   Log* log_;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/aligned.h"
+#include "core/archive.h"
 #include "core/layout.h"
 #include "kalstream/options.h"
 
@@ -22,6 +23,10 @@ inline std::size_t gates_size(const ParameterLayout& layout) {
 /// What a step leaves behind: the cell state (of an LSTM) and the layer's output (n_s, in eights).
 struct CellState {
   explicit CellState(std::size_t n_s) : c(in_eights(n_s), 0.0), y(in_eights(n_s), 0.0) {}
+  void exchange(Archive& archive, std::size_t n_s) {
+    archive.numbers(std::span(c).first(n_s));
+    archive.numbers(std::span(y).first(n_s));
+  }
   AlignedVector c;
   AlignedVector y;
 };

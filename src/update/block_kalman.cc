@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "core/archive.h"
 #include "core/finite.h"
 #include "kernels/kernels.h"
 
@@ -105,8 +106,48 @@ void BlockKalman::reset() {
   for (const Group& g : groups_)
     for (std::size_t k = 0; k < g.n; ++k)
       for (std::size_t l = 0; l < g.blocks; ++l)
-        D_[g.offset + (g.interleaved ? width * k + l : k)] = options_.initial_covariance;
+        D_[g.offset + place(g, l, k)] = options_.initial_covariance;
   trace_ = active().sum(D_.size(), D_.data());
+}
+
+// Where a group keeps entry r of its block `lane` in a vector …
+std::size_t BlockKalman::place(const Group& g, std::size_t lane, std::size_t r) {
+  return g.interleaved ? width * r + lane : r;
+}
+
+// … and entry (r, c) in P: below the diagonal, or in a tile on it, which has both halves.
+std::size_t BlockKalman::place(const Group& g, std::size_t lane, std::size_t r, std::size_t c) {
+  if (g.interleaved) return width * (r * (r - 1) / 2 + c) + lane;
+  const std::size_t R = r / width;
+  const std::size_t C = c / width;
+  return width * width * (C * g.rows - C * (C + 1) / 2 + R) + width * (c % width) + r % width;
+}
+
+// Block after block, a lower triangle row after row, however they are stored. P as it is: if the
+// downdate waits, it waits in the snapshot, too.
+void BlockKalman::exchange(Archive& archive) {
+  archive.count(t_);
+  archive.number(trace_, Archive::positive);
+  archive.flag(backward_);
+  archive.flag(downdate_waits_);
+  for (const Group& g : groups_)
+    for (std::size_t lane = 0; lane < g.blocks; ++lane) {
+      double* P = P_.data() + g.P_offset;
+      archive.size(g.n);
+      for (std::size_t r = 0; r < g.n; ++r) {
+        for (std::size_t c = 0; c < r; ++c) {
+          double& p = P[place(g, lane, r, c)];
+          archive.number(p);
+          if (archive.reading() && !g.interleaved && r / width == c / width)
+            P[place(g, lane, c, r)] = p;
+        }
+        archive.number(D_[g.offset + place(g, lane, r)], Archive::positive);
+      }
+      if (!downdate_waits_) continue;
+      for (std::size_t k = 0; k < n_d_; ++k)
+        for (std::size_t r = 0; r < g.n; ++r)
+          archive.number(W_[n_d_ * g.offset + k * width * g.rows + place(g, lane, r)]);
+    }
 }
 
 std::vector<double> BlockKalman::covariance(std::size_t i) const {
@@ -118,14 +159,8 @@ std::vector<double> BlockKalman::covariance(std::size_t i) const {
   const std::size_t lane = i - g.first_block;
   std::vector<double> packed;
   for (std::size_t r = 0; r < g.n; ++r) {
-    for (std::size_t c = 0; c < r; ++c) {
-      const std::size_t R = r / width;
-      const std::size_t C = c / width;
-      packed.push_back(g.interleaved ? P[width * (r * (r - 1) / 2 + c) + lane]
-                                     : P[width * width * (C * g.rows - C * (C + 1) / 2 + R) +
-                                         width * (c % width) + r % width]);
-    }
-    packed.push_back(D_[g.offset + (g.interleaved ? width * r + lane : r)]);
+    for (std::size_t c = 0; c < r; ++c) packed.push_back(P[place(g, lane, r, c)]);
+    packed.push_back(D_[g.offset + place(g, lane, r)]);
   }
   return packed;
 }

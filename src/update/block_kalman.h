@@ -47,6 +47,7 @@ class BlockKalman final : public UpdateRule {
   std::unique_ptr<UpdateRule> clone() const override {
     return std::make_unique<BlockKalman>(*this);
   }
+  void exchange(Archive& archive) override;
 
   /// Block i's covariance, a packed lower triangle, row after row, and the θ indices it speaks of.
   std::vector<double> covariance(std::size_t i) const;
@@ -73,6 +74,8 @@ class BlockKalman final : public UpdateRule {
     std::size_t P_size;
   };
 
+  static std::size_t place(const Group& g, std::size_t lane, std::size_t r);
+  static std::size_t place(const Group& g, std::size_t lane, std::size_t r, std::size_t c);
   void add_group(std::size_t first_block, std::size_t blocks, bool interleaved);
   void gather(const Group& g, std::span<const double> H);
   void pass(const Group& g, const double* H, double* P, double* V);

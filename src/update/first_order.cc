@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/archive.h"
 #include "core/finite.h"
 #include "kernels/kernels.h"
 
@@ -25,6 +26,11 @@ StepStatus FirstOrder::update(std::span<const double> e, std::span<const double>
 void FirstOrder::reset() {
   t_ = 0;
   reset_state();
+}
+
+void FirstOrder::exchange(Archive& archive) {
+  archive.count(t_);
+  exchange_state(archive);
 }
 
 namespace {
@@ -62,6 +68,7 @@ class RmsPropRule final : public FirstOrder {
   }
   void accept() override { std::swap(v_, v_new_); }
   void reset_state() override { std::fill(v_.begin(), v_.end(), 0.0); }
+  void exchange_state(Archive& archive) override { archive.numbers(v_, Archive::not_negative); }
 
   RmsProp o_;
   std::vector<double> v_, v_new_;
@@ -97,6 +104,12 @@ class AdamRule final : public FirstOrder {
     std::fill(m_.begin(), m_.end(), 0.0);
     std::fill(v_.begin(), v_.end(), 0.0);
     first_power_ = second_power_ = 1;
+  }
+  void exchange_state(Archive& archive) override {
+    archive.numbers(m_);
+    archive.numbers(v_, Archive::not_negative);
+    archive.number(first_power_, Archive::fraction);
+    archive.number(second_power_, Archive::fraction);
   }
 
   Adam o_;

@@ -16,6 +16,7 @@ class FirstOrder : public UpdateRule {
   StepStatus update(std::span<const double> e, std::span<const double> H,
                     std::span<double> theta) final;
   void reset() final;
+  void exchange(Archive& archive) final;
 
  protected:
   /// The candidate θ⁺ (and the candidate of the rule's own state) from θ and the gradient g.
@@ -25,6 +26,7 @@ class FirstOrder : public UpdateRule {
   /// Takes over the proposed state.
   virtual void accept() {}
   virtual void reset_state() {}
+  virtual void exchange_state(Archive& /*archive*/) {}
 
  private:
   Schedule learning_rate_;

@@ -10,6 +10,8 @@
 
 namespace kalstream {
 
+class Archive;
+
 class UpdateRule {
  public:
   virtual ~UpdateRule() = default;
@@ -32,6 +34,9 @@ class UpdateRule {
   virtual void reset() = 0;
 
   virtual std::unique_ptr<UpdateRule> clone() const = 0;
+
+  /// All that has been learnt, to or from a snapshot; from one only after construction.
+  virtual void exchange(Archive& archive) = 0;
 
  protected:
   UpdateRule() = default;

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "kalstream/learner.h"
+#include "kalstream/snapshot.h"
 #include "learner/mixture.h"
 #include "learner/network_learner.h"
 #include "learner/scaled.h"
@@ -361,6 +362,66 @@ TEST_P(Contract, ClonesAreIndependent) {
     return parent->clone();
   }();
   EXPECT_TRUE(same(run(*child, stream), run(*GetParam().make(), stream)));
+}
+
+// Saved and loaded at any moment, it goes on as if nothing had happened.
+TEST_P(Contract, GoesOnFromASnapshot) {
+  auto stopped = GetParam().make();
+  const auto stop = [&] {
+    const auto snapshot = save(*stopped);
+    ASSERT_EQ(save(*stopped->clone()), snapshot);
+    stopped = load(snapshot);
+    ASSERT_EQ(save(*stopped), snapshot);
+  };
+  Vector ahead(3 * n_d);
+  Vector ahead_stopped(3 * n_d);
+  for (std::size_t t = 0; t < length; ++t) {
+    if (rng.below(3) == 0) stop();
+    ASSERT_EQ(stopped->samples(), t);
+    ASSERT_TRUE(same_bits(stopped->predict(stream.x[t]), learner->predict(stream.x[t]))) << t;
+    if (rng.below(3) == 0) stop();
+    const Vector d = t == length / 2 ? Vector(n_d, 1e90) : stream.d[t];
+    const bool missing = rng.below(5) == 0;
+    const StepReport report =
+        missing ? stopped->advance(stream.x[t]) : stopped->learn(stream.x[t], d);
+    const StepReport expected =
+        missing ? learner->advance(stream.x[t]) : learner->learn(stream.x[t], d);
+    ASSERT_EQ(report.status, expected.status) << t;
+    ASSERT_TRUE(same_bits(numbers(report), numbers(expected))) << t;
+    if (rng.below(3) == 0) stop();
+    const Vector future = normals(rng, 3 * n_x);
+    ASSERT_TRUE(stopped->forecast(3, future, ahead_stopped));
+    ASSERT_TRUE(learner->forecast(3, future, ahead));
+    ASSERT_TRUE(same_bits(ahead_stopped, ahead)) << t;
+  }
+  EXPECT_EQ(save(*stopped), save(*learner));
+  stopped->reset();
+  EXPECT_TRUE(same(run(*stopped, stream), run(*GetParam().make(), stream)));
+}
+
+// Whatever a learner has been through, it can be saved.
+TEST_P(Contract, ASnapshotHoldsWhateverHappened) {
+  const auto expect_holds = [&](const char* what) {
+    const auto snapshot = save(*learner);
+    EXPECT_EQ(save(*load(snapshot)), snapshot) << what;
+  };
+  expect_holds("nothing");
+  for (int t = 0; t < 500; ++t) learner->learn(Vector(n_x, 0.5), Vector(n_d, 1));
+  expect_holds("constants");
+  for (int t = 0; t < 500; ++t)
+    learner->learn(normals(rng, n_x, 1e-150), Vector(n_d, t % 9 == 0 ? 1 : 1e-150));
+  expect_holds("tiny");
+  for (int t = 0; t < 500; ++t) learner->learn(normals(rng, n_x, 1e6), Vector(n_d, t % 2 - 0.5));
+  expect_holds("huge inputs");
+  for (const double absurd : {1e30, 1e100, 1e160, std::numeric_limits<double>::max()})
+    for (const double sign : {1.0, -1.0}) {
+      learner->learn(stream.x[0], Vector(n_d, sign * absurd));
+      learner->learn(Vector(n_x, sign * absurd), stream.d[0]);
+      learner->advance(Vector(n_x, -sign * absurd));
+      expect_holds("absurd");
+    }
+  run(*learner, stream);
+  expect_holds("all of it");
 }
 
 TEST_P(Contract, ResetGoesBackToTheStart) {

@@ -131,6 +131,7 @@ class Constant final : public Learner {
   Constant(std::size_t outputs, double value) : value_(outputs, value) {}
   std::size_t inputs() const override { return 1; }
   std::size_t outputs() const override { return value_.size(); }
+  std::uint64_t samples() const override { return 0; }
   std::span<const double> predict(std::span<const double>) override { return value_; }
   StepReport learn(std::span<const double>, std::span<const double>) override { return {}; }
   StepReport advance(std::span<const double>) override { return {}; }
@@ -138,6 +139,7 @@ class Constant final : public Learner {
   std::span<const double> forecast_next(std::span<const double>) override { return value_; }
   std::unique_ptr<Learner> clone() const override { return std::make_unique<Constant>(*this); }
   void reset() override {}
+  void exchange(Archive&) override {}
 
  private:
   Vector value_;

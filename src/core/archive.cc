@@ -1,0 +1,74 @@
+#include "core/archive.h"
+
+#include <array>
+#include <bit>
+#include <limits>
+#include <string>
+
+#include "kalstream/snapshot.h"
+
+namespace kalstream {
+
+static_assert(std::numeric_limits<double>::is_iec559);
+
+void Archive::require(bool holds) const {
+  if (holds) return;
+  if (!reading()) throw SnapshotError("this learner is beyond what a snapshot can hold");
+  throw SnapshotError("the snapshot contradicts itself near byte " + std::to_string(at_) +
+                      " of its contents");
+}
+
+void Archive::word(std::uint64_t& w) {
+  std::array<std::byte, 8> bytes;
+  if (!reading()) {
+    for (std::size_t k = 0; k < bytes.size(); ++k) bytes[k] = static_cast<std::byte>(w >> (8 * k));
+    to_->insert(to_->end(), bytes.begin(), bytes.end());
+    return;
+  }
+  require(left() >= bytes.size());
+  w = 0;
+  for (std::size_t k = 0; k < bytes.size(); ++k)
+    w |= std::to_integer<std::uint64_t>(from_[at_ + k]) << (8 * k);
+  at_ += bytes.size();
+}
+
+void Archive::flag(bool& b) {
+  std::uint64_t w = b ? 1 : 0;
+  word(w);
+  require(w <= 1);
+  if (reading()) b = w == 1;
+}
+
+void Archive::number(double& v, Condition holds) {
+  auto bits = std::bit_cast<std::uint64_t>(v);
+  word(bits);
+  const auto read = std::bit_cast<double>(bits);
+  require(holds(read));
+  if (reading()) v = read;
+}
+
+void Archive::size(std::size_t n) {
+  std::uint64_t w = n;
+  word(w);
+  require(w == n);
+}
+
+void Archive::numbers(std::span<double> v, Condition holds) {
+  size(v.size());
+  for (double& one : v) number(one, holds);
+}
+
+void Archive::text(std::string_view& t) {
+  std::uint64_t length = t.size();
+  word(length);
+  const auto* bytes = reinterpret_cast<const std::byte*>(t.data());
+  if (!reading()) {
+    to_->insert(to_->end(), bytes, bytes + t.size());
+    return;
+  }
+  require(length <= left());
+  t = {reinterpret_cast<const char*>(from_.data()) + at_, static_cast<std::size_t>(length)};
+  at_ += t.size();
+}
+
+}  // namespace kalstream

@@ -1,0 +1,18 @@
+// Snapshots in files.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+
+#include "kalstream/snapshot.h"
+
+namespace kalstream {
+
+/// Whole or not at all; the snapshot that was there is kept as path + ".previous". Throws
+/// std::runtime_error naming the path.
+void write_snapshot(const std::filesystem::path& path, const Learner& learner);
+
+/// The learner in the file. Throws SnapshotError, naming the path, also if it cannot be read.
+std::unique_ptr<Learner> read_snapshot(const std::filesystem::path& path);
+
+}  // namespace kalstream
