@@ -460,23 +460,28 @@ TEST(AutoPlan, WideInputsGetFewerUnits) {
   EXPECT_LT(wide[0].network.hidden, narrow[0].network.hidden);
 }
 
-TEST(AutoPlan, FootprintIsThatOfItsExperts) {
+TEST(AutoPlan, FootprintIsThatOfItsExpertsAndWhatTheyShare) {
   for (const bool full_ekf : {false, true}) {
     const LearnerOptions o = options(5, Auto{.full_ekf = full_ekf});
     const Footprint total = footprint(o);
     const auto plans = plan_experts(std::get<Auto>(o.rule), o.network);
     double bytes = 0;
+    double learnt = 0;
     std::size_t blocks = 0;
     for (const ExpertPlan& plan : plans) {
       const Footprint one = footprint({.network = plan.network, .rule = plan.rule});
       EXPECT_LE(one.weights, total.weights);
       bytes += one.bytes;
+      learnt += one.learnt_bytes;
       blocks += one.covariance_blocks;
     }
     EXPECT_EQ(total.networks, plans.size());
     EXPECT_EQ(total.covariance_blocks, blocks);
-    EXPECT_DOUBLE_EQ(total.bytes, bytes);
-    EXPECT_GT(total.bytes, 0);
+    EXPECT_DOUBLE_EQ(total.learnt_bytes, learnt);
+    // A thousand samples and what is past at each, two covariances of the experts, little else.
+    const auto samples = static_cast<double>(o.network.inputs + (24 + 2) * o.network.outputs);
+    EXPECT_GT(total.bytes, bytes + 1000 * samples * sizeof(double));
+    EXPECT_LT(total.bytes, bytes + 1.2 * 1000 * samples * sizeof(double));
   }
 }
 
