@@ -49,6 +49,12 @@ class Learner {
   /// Moves on to x without a target.
   virtual StepReport advance(std::span<const double> x) = 0;
 
+  /// Moves on to x, whose target was d, without learning from it: d is only remembered where past
+  /// targets are inputs. For learners that shall stay as they are.
+  virtual StepReport observe(std::span<const double> x, std::span<const double> /*d*/) {
+    return advance(x);
+  }
+
   /// Predictions for the next `horizon` samples, whose inputs are the rows of `future_inputs`
   /// (horizon × inputs), into `d_hat` (horizon × outputs); weights and state stay as they are.
   /// False, and `d_hat` untouched, when the sizes do not match or an input cannot be used.

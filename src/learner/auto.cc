@@ -402,12 +402,15 @@ StepReport AutoLearner::learn(std::span<const double> x, std::span<const double>
   return finish(report);
 }
 
-StepReport AutoLearner::advance(std::span<const double> x) {
+StepReport AutoLearner::advance(std::span<const double> x) { return observe(x, {}); }
+
+StepReport AutoLearner::observe(std::span<const double> x, std::span<const double> d) {
   const FlushDenormals guard;
   if (!bring_up_to_date(x)) return refuse();
   StepReport report{.experts = experts_.size(), .weights = {}};
   step_experts(report, false);
-  move_on(x, d_hat_);
+  const bool known = d.size() == n_d_ && all_usable(d);
+  move_on(x, known ? d : std::span<const double>(d_hat_));
   report.status = StepStatus::missing;
   return finish(report);
 }

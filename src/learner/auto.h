@@ -100,6 +100,7 @@ class AutoLearner final : public Learner {
   std::span<const double> predict(std::span<const double> x) override;
   StepReport learn(std::span<const double> x, std::span<const double> d) override;
   StepReport advance(std::span<const double> x) override;
+  StepReport observe(std::span<const double> x, std::span<const double> d) override;
   void start_forecast() override;
   std::span<const double> forecast_next(std::span<const double> x) override;
   std::unique_ptr<Learner> clone() const override { return std::make_unique<AutoLearner>(*this); }

@@ -48,6 +48,10 @@ class Level final : public Learner {
     return {.status = StepStatus::missing, .weights = {}};
   }
 
+  StepReport observe(std::span<const double> x, std::span<const double> d) override {
+    return of_ == Of::last && d.size() == level_.size() && all_usable(d) ? learn(x, d) : advance(x);
+  }
+
   void start_forecast() override {}
   std::span<const double> forecast_next(std::span<const double> x) override { return predict(x); }
 

@@ -54,6 +54,13 @@ class Lagged final : public Learner {
     return report;
   }
 
+  StepReport observe(std::span<const double> x, std::span<const double> d) override {
+    if (d.size() != outputs() || !all_usable(d)) return advance(x);
+    const StepReport report = inner_->advance(with_lags(x, history_));
+    if (report.status != StepStatus::rejected_input) history_.push(d);
+    return report;
+  }
+
   void start_forecast() override {
     inner_->start_forecast();
     ahead_ = history_;

@@ -8,30 +8,16 @@
 #include <string>
 
 #include "core/archive.h"
+#include "core/envelope.h"
 #include "learner/footprint.h"
 
 namespace kalstream {
 namespace {
 
-constexpr std::array<unsigned char, 8> magic{0x89, 'K', 'A', 'L', 'S', '\r', '\n', 0x1a};
-constexpr std::uint64_t format = 1;
+constexpr Envelope snapshot_envelope{
+    {0x89, 'K', 'A', 'L', 'S', '\r', '\n', 0x1a}, /*format=*/1, "snapshot"};
 constexpr std::size_t word_size = 8;
-constexpr std::size_t header_size = magic.size() + 2 * word_size;
 constexpr std::uint64_t largest_size = 1'000'000;  // of anything that is counted in the options
-
-// FNV-1a. Each byte goes through steps that can be undone: no single changed one goes unnoticed.
-std::uint64_t checksum(std::span<const std::byte> bytes) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const std::byte b : bytes) hash = (hash ^ std::to_integer<std::uint64_t>(b)) * 0x100000001b3;
-  return hash;
-}
-
-std::string_view as_text(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-std::span<const std::byte> as_bytes(std::string_view text) {
-  return std::as_bytes(std::span(text));
-}
 
 // ---- Values of options.
 
@@ -259,37 +245,7 @@ struct Parts {
 };
 
 Parts take_apart(std::span<const std::byte> snapshot) {
-  const auto begins_like = std::as_bytes(std::span(magic));
-  const std::size_t known = std::min(snapshot.size(), begins_like.size());
-  if (known == 0 || !std::equal(snapshot.begin(), snapshot.begin() + known, begins_like.begin()))
-    throw SnapshotError("this is not a kalstream snapshot");
-  const auto truncated = [&](const std::string& wanted) {
-    throw SnapshotError("the snapshot is cut off: " + std::to_string(snapshot.size()) +
-                        " bytes of " + wanted);
-  };
-  if (snapshot.size() < header_size + word_size) truncated("at least 32");
-
-  Archive header(snapshot.subspan(magic.size(), 2 * word_size));
-  std::uint64_t version = 0;
-  std::uint64_t length = 0;
-  header.word(version);
-  header.word(length);
-  if (version > format)
-    throw SnapshotError("the snapshot was made by a newer version of kalstream: its format is " +
-                        std::to_string(version) + ", and this one reads format " +
-                        std::to_string(format));
-  if (version == 0) throw SnapshotError("this is not a kalstream snapshot: there is no format 0");
-  if (snapshot.size() < length) truncated(std::to_string(length));
-  if (snapshot.size() > length)
-    throw SnapshotError("the snapshot is followed by other bytes: it should have " +
-                        std::to_string(length));
-  const auto summed = snapshot.first(snapshot.size() - word_size);
-  std::uint64_t sum = 0;
-  Archive(snapshot.last(word_size)).word(sum);
-  if (sum != checksum(summed))
-    throw SnapshotError("the snapshot is damaged: its checksum does not match");
-
-  Archive contents(summed.subspan(header_size));
+  Archive contents(open(snapshot_envelope, snapshot));
   std::string_view about;
   std::string_view state;
   contents.text(about);
@@ -317,29 +273,13 @@ std::vector<std::byte> save(const Learner& learner) {
   SnapshotInfo info{*learner.recipe(), learner.samples()};
   Fields f;
   fields(info, f);
-  std::vector<std::byte> about;
-  Archive to_about(about);
-  f.write(to_about);
-  std::vector<std::byte> state;
-  Archive to_state(state);
-  const_cast<Learner&>(learner).exchange(to_state);  // NOLINT: writing changes nothing
-
-  std::vector<std::byte> snapshot;
-  const auto begins_like = std::as_bytes(std::span(magic));
-  const std::size_t size = header_size + about.size() + state.size() + 3 * word_size;
-  snapshot.reserve(size);
-  snapshot.assign(begins_like.begin(), begins_like.end());
+  auto snapshot = begin(snapshot_envelope);
   Archive to(snapshot);
-  std::uint64_t version = format;
-  std::uint64_t length = size;
-  to.word(version);
-  to.word(length);
-  std::string_view text = as_text(about);
-  to.text(text);
-  text = as_text(state);
-  to.text(text);
-  std::uint64_t sum = checksum(snapshot);
-  to.word(sum);
+  append_text(snapshot, [&] { f.write(to); });
+  append_text(snapshot, [&] {
+    const_cast<Learner&>(learner).exchange(to);  // NOLINT: writing changes nothing
+  });
+  finish(snapshot);
   return snapshot;
 }
 

@@ -1,0 +1,94 @@
+#include "core/envelope.h"
+
+#include <algorithm>
+#include <string>
+
+#include "core/archive.h"
+#include "kalstream/snapshot.h"
+
+namespace kalstream {
+namespace {
+
+constexpr std::size_t word_size = 8;
+constexpr std::size_t header_size = 3 * word_size;  // the first bytes, format, length
+
+// FNV-1a. Each byte goes through steps that can be undone: no single changed one goes unnoticed.
+std::uint64_t checksum(std::span<const std::byte> bytes) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const std::byte b : bytes) hash = (hash ^ std::to_integer<std::uint64_t>(b)) * 0x100000001b3;
+  return hash;
+}
+
+// The word at a place that was left for it.
+void put_word(std::vector<std::byte>& bytes, std::size_t at, std::uint64_t w) {
+  std::vector<std::byte> word;
+  Archive(word).word(w);
+  std::copy(word.begin(), word.end(), bytes.begin() + static_cast<std::ptrdiff_t>(at));
+}
+
+}  // namespace
+
+bool begins_like(const Envelope& envelope, std::span<const std::byte> bytes) {
+  const auto first = std::as_bytes(std::span(envelope.begins_with));
+  const std::size_t known = std::min(bytes.size(), first.size());
+  return known > 0 && std::equal(bytes.begin(), bytes.begin() + known, first.begin());
+}
+
+std::vector<std::byte> begin(const Envelope& envelope) {
+  const auto first = std::as_bytes(std::span(envelope.begins_with));
+  std::vector<std::byte> bytes(first.begin(), first.end());
+  std::uint64_t format = envelope.format;
+  std::uint64_t length = 0;
+  Archive to(bytes);
+  to.word(format);
+  to.word(length);
+  return bytes;
+}
+
+void finish(std::vector<std::byte>& bytes) {
+  put_word(bytes, header_size - word_size, bytes.size() + word_size);
+  std::uint64_t sum = checksum(bytes);
+  Archive(bytes).word(sum);
+}
+
+void append_text(std::vector<std::byte>& bytes, const std::function<void()>& write) {
+  const std::size_t at = bytes.size();
+  std::uint64_t length = 0;
+  Archive(bytes).word(length);
+  write();
+  put_word(bytes, at, bytes.size() - at - word_size);
+}
+
+std::span<const std::byte> open(const Envelope& envelope, std::span<const std::byte> bytes) {
+  const std::string the = std::string("the ") + envelope.what;
+  const std::string none = std::string("this is not a kalstream ") + envelope.what;
+  if (!begins_like(envelope, bytes)) throw SnapshotError(none);
+  const auto truncated = [&](const std::string& wanted) {
+    throw SnapshotError(the + " is cut off: " + std::to_string(bytes.size()) + " bytes of " +
+                        wanted);
+  };
+  if (bytes.size() < header_size + word_size) truncated("at least 32");
+
+  Archive header(bytes.subspan(envelope.begins_with.size(), 2 * word_size));
+  std::uint64_t format = 0;
+  std::uint64_t length = 0;
+  header.word(format);
+  header.word(length);
+  if (format > envelope.format)
+    throw SnapshotError(the + " was made by a newer version of kalstream: its format is " +
+                        std::to_string(format) + ", and this one reads format " +
+                        std::to_string(envelope.format));
+  if (format == 0) throw SnapshotError(none + ": there is no format 0");
+  if (bytes.size() < length) truncated(std::to_string(length));
+  if (bytes.size() > length)
+    throw SnapshotError(the + " is followed by other bytes: it should have " +
+                        std::to_string(length));
+  const auto summed = bytes.first(bytes.size() - word_size);
+  std::uint64_t sum = 0;
+  Archive(bytes.last(word_size)).word(sum);
+  if (sum != checksum(summed))
+    throw SnapshotError(the + " is damaged: its checksum does not match");
+  return summed.subspan(header_size);
+}
+
+}  // namespace kalstream

@@ -1,0 +1,42 @@
+// How bytes are kept: with a beginning that tells what they are, their length and a checksum.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace kalstream {
+
+/// One kind of file.
+struct Envelope {
+  std::array<unsigned char, 8> begins_with;  ///< 0x89, letters, and line ends that spoil as text
+  std::uint64_t format;                      ///< the newest; those from 1 on are read
+  const char* what;                          ///< "snapshot", in messages
+};
+
+/// The first bytes, format, a place for the length. The contents follow, then …
+std::vector<std::byte> begin(const Envelope& envelope);
+/// … a checksum of all that, once the length is known.
+void finish(std::vector<std::byte>& bytes);
+
+/// Appends a text (see Archive::text) of what `write` appends.
+void append_text(std::vector<std::byte>& bytes, const std::function<void()>& write);
+
+/// The contents; throws SnapshotError, saying what is wrong, unless all of it is sound.
+std::span<const std::byte> open(const Envelope& envelope, std::span<const std::byte> bytes);
+
+/// Whether they begin like this kind.
+bool begins_like(const Envelope& envelope, std::span<const std::byte> bytes);
+
+inline std::string_view as_text(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+inline std::span<const std::byte> as_bytes(std::string_view text) {
+  return std::as_bytes(std::span(text));
+}
+
+}  // namespace kalstream

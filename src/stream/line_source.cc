@@ -1,0 +1,175 @@
+#include "stream/line_source.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+
+#include "core/archive.h"
+
+namespace kalstream {
+namespace {
+
+constexpr std::size_t chunk = std::size_t{1} << 16;
+constexpr std::uint64_t longest_head = 1024;
+constexpr std::chrono::milliseconds look_again{100};
+
+[[noreturn]] void fail(const std::string& what) {
+  throw std::runtime_error(what + ": " + std::strerror(errno));
+}
+
+int open_file(const std::string& path) {
+  return ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+}
+
+}  // namespace
+
+LineSource::LineSource(int descriptor, int wake, std::size_t longest)
+    : descriptor_(descriptor), wake_(wake), longest_(longest) {}
+
+LineSource::LineSource(std::string path, int wake, std::size_t longest)
+    : path_(std::move(path)), descriptor_(open_file(path_)), wake_(wake), longest_(longest) {
+  if (descriptor_ < 0) fail(path_ + ": cannot open the file to follow");
+}
+
+LineSource::~LineSource() {
+  if (!path_.empty() && descriptor_ >= 0) ::close(descriptor_);
+}
+
+LineSource::Event LineSource::next(std::chrono::milliseconds most) {
+  const auto until = std::chrono::steady_clock::now() + most;
+  while (!take_line()) {
+    if (ended_) return Event::end;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(
+        until - std::chrono::steady_clock::now());
+    if (!wait(std::max(left, std::chrono::milliseconds(0)))) {
+      if (left.count() <= 0) return Event::idle;
+      pollfd woken{wake_, POLLIN, 0};
+      if (wake_ >= 0 && ::poll(&woken, 1, 0) > 0) return Event::idle;
+    }
+  }
+  return Event::line;
+}
+
+// A whole line out of the buffer; at the end of a stream what is left is one.
+bool LineSource::take_line() {
+  while (true) {
+    const std::size_t end = buffer_.find('\n', scanned_);
+    const bool whole = end != std::string::npos;
+    if (!whole && !(ended_ && at_ < buffer_.size())) {
+      scanned_ = buffer_.size();
+      if (scanned_ - at_ <= longest_) return false;
+      // The reader of the line will refuse it for its length; the rest of it is passed over.
+      if (!skipping_) line_.assign(buffer_, at_, longest_ + 1);
+      skipping_ = true;
+      place_.offset += buffer_.size() - at_;
+      buffer_.clear();
+      at_ = scanned_ = 0;
+      return false;
+    }
+    const std::size_t length = (whole ? end : buffer_.size()) - at_;
+    if (!skipping_) line_.assign(buffer_, at_, std::min(length, longest_ + 1));
+    skipping_ = false;
+    place_.offset += length + (whole ? 1 : 0);
+    at_ += length + (whole ? 1 : 0);
+    scanned_ = at_;
+    if (at_ == buffer_.size()) {
+      buffer_.clear();
+      at_ = scanned_ = 0;
+    }
+    return true;
+  }
+}
+
+// Waits until there is something to read and reads it. False if there is nothing yet.
+bool LineSource::wait(std::chrono::milliseconds most) {
+  if (path_.empty()) {
+    std::array<pollfd, 2> of{pollfd{descriptor_, POLLIN, 0}, pollfd{wake_, POLLIN, 0}};
+    const int n = ::poll(of.data(), wake_ < 0 ? 1 : 2, static_cast<int>(most.count()));
+    if (n < 0 && errno != EINTR) fail("cannot wait for the stream");
+    return n > 0 && of[0].revents != 0 && refill();
+  }
+  if (refill()) return true;
+  if (is_replaced()) {
+    reopen();
+    return refill();
+  }
+  pollfd woken{wake_, POLLIN, 0};
+  ::poll(&woken, wake_ < 0 ? 0 : 1, static_cast<int>(std::min(most, look_again).count()));
+  return false;
+}
+
+bool LineSource::refill() {
+  if (at_ > 0) {
+    buffer_.erase(0, at_);
+    scanned_ -= at_;
+    at_ = 0;
+  }
+  const std::size_t size = buffer_.size();
+  buffer_.resize(size + chunk);
+  const ssize_t n = ::read(descriptor_, buffer_.data() + size, chunk);
+  buffer_.resize(size + static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
+  if (n < 0 && (errno == EINTR || errno == EAGAIN)) return false;
+  if (n < 0) fail((path_.empty() ? "the stream" : path_) + ": cannot be read");
+  if (n == 0 && path_.empty()) ended_ = true;
+  return n > 0 || ended_;
+}
+
+// Cut short, or another file has its name. (A name that is gone for a moment is neither.)
+bool LineSource::is_replaced() const {
+  struct stat open = {};
+  struct stat named = {};
+  if (::fstat(descriptor_, &open) != 0) return true;
+  if (static_cast<std::uint64_t>(open.st_size) < place_.offset) return true;
+  if (::stat(path_.c_str(), &named) != 0) return false;
+  return named.st_ino != open.st_ino || named.st_dev != open.st_dev;
+}
+
+void LineSource::reopen() {
+  const int descriptor = open_file(path_);
+  if (descriptor < 0) return;  // not yet; the old one has no more to say until then
+  ::close(descriptor_);
+  descriptor_ = descriptor;
+  place_ = {};
+  // What was left of the old file was a line without an end.
+  buffer_.clear();
+  at_ = scanned_ = 0;
+  skipping_ = false;
+}
+
+std::uint64_t LineSource::head_sum(std::uint64_t length) const {
+  std::array<char, longest_head> head;
+  std::uint64_t sum = 0xcbf29ce484222325;  // FNV-1a
+  if (::pread(descriptor_, head.data(), length, 0) != static_cast<ssize_t>(length)) return 0;
+  for (std::size_t k = 0; k < length; ++k)
+    sum = (sum ^ static_cast<unsigned char>(head[k])) * 0x100000001b3;
+  return sum;
+}
+
+void LineSource::exchange(Archive& archive) {
+  if (!archive.reading() && !path_.empty()) {
+    place_.head_length = std::min(place_.offset, longest_head);
+    place_.head_sum = head_sum(place_.head_length);
+  }
+  archive.count(place_.offset);
+  archive.count(place_.head_length, longest_head);
+  archive.word(place_.head_sum);
+}
+
+bool LineSource::go_on() {
+  struct stat now = {};
+  const bool same = !path_.empty() && ::fstat(descriptor_, &now) == 0 &&
+                    static_cast<std::uint64_t>(now.st_size) >= place_.offset &&
+                    head_sum(place_.head_length) == place_.head_sum &&
+                    ::lseek(descriptor_, static_cast<off_t>(place_.offset), SEEK_SET) >= 0;
+  if (!same) place_ = {};
+  return same;
+}
+
+}  // namespace kalstream

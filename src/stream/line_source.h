@@ -1,0 +1,67 @@
+// Lines of a live stream.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace kalstream {
+
+class Archive;
+
+/// Lines as they come, from a descriptor until its end, or from a file that others append to, which
+/// has none. Holds no more than one line and a read in memory; of a longer line only the beginning.
+class LineSource {
+ public:
+  enum class Event { line, idle, end };
+
+  /// Reads from an open descriptor. `wake` ends a wait when it becomes readable; −1: nothing does.
+  LineSource(int descriptor, int wake, std::size_t longest);
+
+  /// Follows the file: waits for what is appended, begins anew when it is cut short or another file
+  /// takes its name. Throws std::runtime_error if it cannot be opened.
+  LineSource(std::string path, int wake, std::size_t longest);
+  ~LineSource();
+  LineSource(const LineSource&) = delete;
+  LineSource& operator=(const LineSource&) = delete;
+
+  /// The next line, idle when `most` has passed or `wake` is readable, end. Throws
+  /// std::runtime_error if it cannot be read.
+  Event next(std::chrono::milliseconds most);
+  std::string_view line() const { return line_; }
+
+  /// Where a followed file stands: what is needed to go on from there, on another machine as well.
+  void exchange(Archive& archive);
+  /// Goes on where exchange() has read that it stood. False, and from the start of the file, if it
+  /// is not the one that was followed then.
+  bool go_on();
+
+ private:
+  struct Place {
+    std::uint64_t offset = 0;       // of the next line
+    std::uint64_t head_length = 0;  // so many first bytes of the file …
+    std::uint64_t head_sum = 0;     // … have this checksum
+  };
+
+  bool take_line();
+  bool refill();
+  bool wait(std::chrono::milliseconds most);
+  bool is_replaced() const;
+  void reopen();
+  std::uint64_t head_sum(std::uint64_t length) const;
+
+  std::string path_;  // of a followed file
+  int descriptor_;
+  int wake_;
+  std::size_t longest_;
+  std::string buffer_;
+  std::size_t at_ = 0;       // of what is not yet taken
+  std::size_t scanned_ = 0;  // no line end before
+  bool skipping_ = false;    // the rest of a line too long
+  bool ended_ = false;
+  std::string line_;
+  Place place_;
+};
+
+}  // namespace kalstream

@@ -1,0 +1,271 @@
+#include "stream/model.h"
+
+#include <algorithm>
+
+#include "core/archive.h"
+#include "core/envelope.h"
+#include "kalstream/snapshot.h"
+
+namespace kalstream {
+namespace {
+
+constexpr std::size_t most_waiting = ModelOptions::longest_delay;
+
+std::size_t place_of_lead(std::size_t lead) { return 1 + lead; }  // in intervals_; from 1 on
+
+void exchange(Archive& archive, std::string& text) {
+  std::string_view view = text;
+  archive.text(view);
+  if (archive.reading()) text = view;
+}
+
+// As many as there are, or none.
+void exchange(Archive& archive, std::vector<double>& values, std::size_t n) {
+  bool some = !values.empty();
+  archive.flag(some);
+  values.resize(some ? n : 0);
+  if (some) archive.numbers(values);
+}
+
+void exchange(Archive& archive, std::vector<Interval>& intervals, std::size_t n) {
+  intervals.resize(n);
+  for (Interval& i : intervals) {
+    for (double* v : {&i.low, &i.high, &i.log_spread})
+      archive.number(*v, [](double number) { return !std::isinf(number); });
+    for (double* v : {&i.d_hat, &i.unrest, &i.doubt}) archive.number(*v);
+    archive.number(i.scale, Archive::not_negative);
+  }
+}
+
+}  // namespace
+
+StreamModel::StreamModel(std::unique_ptr<Learner> learner, const ModelOptions& options)
+    : learner_(std::move(learner)),
+      options_(options),
+      score_(learner_->outputs()),
+      d_hat_(learner_->outputs()),
+      forecast_(options.horizon * learner_->outputs()) {
+  start_intervals();
+}
+
+void StreamModel::start_intervals() {
+  intervals_.clear();
+  forecasts_.clear();
+  if (options_.coverage > 0)
+    intervals_.assign(2 + options_.horizon, Intervals(learner_->outputs(), options_.coverage));
+}
+
+// Of sample x, which comes after those that wait: a forecast across them, if there are any.
+std::span<const double> StreamModel::predict(std::span<const double> x) {
+  std::span<const double> d_hat;
+  if (pending_.empty()) {
+    d_hat = learner_->predict(x);
+  } else {
+    if (ahead_ == 0) learner_->start_forecast();
+    for (; ahead_ < pending_.size(); ++ahead_) learner_->forecast_next(pending_[ahead_].x);
+    d_hat = learner_->forecast_next(x);
+  }
+  std::copy(d_hat.begin(), d_hat.end(), d_hat_.begin());
+  if (!intervals_.empty()) {
+    const auto bounds = pending_.empty() ? intervals_[0].around(d_hat_, learner_->spread())
+                                         : intervals_[1].around(d_hat_);
+    interval_.assign(bounds.begin(), bounds.end());
+  }
+  return d_hat_;
+}
+
+// Of the samples after the last one, whose inputs are taken to stay what they are.
+void StreamModel::forecast(std::span<const double> x) {
+  learner_->start_forecast();
+  for (const Waiting& w : pending_) learner_->forecast_next(w.x);
+  ahead_ = 0;
+  forecast_interval_.clear();
+  const std::size_t n_d = d_hat_.size();
+  for (std::size_t lead = 1; lead <= options_.horizon; ++lead) {
+    const auto d_hat = learner_->forecast_next(x);
+    std::copy(d_hat.begin(), d_hat.end(), forecast_.begin() + (lead - 1) * n_d);
+    if (intervals_.empty()) continue;
+    const auto bounds = intervals_[place_of_lead(lead)].around(d_hat);
+    forecast_interval_.insert(forecast_interval_.end(), bounds.begin(), bounds.end());
+  }
+  if (!intervals_.empty()) forecasts_.push_back({samples_, forecast_interval_});
+}
+
+void StreamModel::take(const Sample& sample, ModelListener& listener) {
+  if (sample.kind == Sample::Kind::label) return take_label(sample, listener);
+  // Where samples have no inputs, a label looks like a new one, but for its id.
+  if (sample.x.empty() && !sample.d.empty() && waiting_for(sample.id) != nullptr)
+    return take_label(sample, listener);
+
+  const bool has_target = !sample.d.empty();
+  predict(sample.x);
+  ++samples_;
+  answer_ = {.status = has_target ? Answer::Status::learnt : Answer::Status::predicted,
+             .sample = samples_,
+             .prediction = d_hat_,
+             .interval = interval_};
+  if (options_.horizon == 0) listener.answered(answer_);  // before the time it takes to learn
+
+  const bool may_come = !has_target && !sample.id.empty() && options_.max_delay > 0;
+  if (pending_.empty() && !may_come) {
+    step(sample.x, sample.d, d_hat_, interval_, /*across=*/false, listener);
+  } else {
+    const bool across = !pending_.empty();
+    if (across) ++ahead_;  // predict() went on to it
+    pending_.push_back({may_come ? sample.id : "", sample.x, d_hat_, interval_, across, sample.d});
+    settle(listener);
+  }
+  if (options_.horizon == 0) return;
+  forecast(sample.x);
+  answer_.forecast = forecast_;
+  answer_.forecast_interval = forecast_interval_;
+  listener.answered(answer_);
+}
+
+StreamModel::Waiting* StreamModel::waiting_for(const std::string& id) {
+  if (id.empty()) return nullptr;
+  const auto found = std::find_if(pending_.begin(), pending_.end(),
+                                  [&](const Waiting& w) { return w.id == id && w.d.empty(); });
+  return found == pending_.end() ? nullptr : &*found;
+}
+
+void StreamModel::take_label(const Sample& sample, ModelListener& listener) {
+  Waiting* w = waiting_for(sample.id);
+  if (w == nullptr) {
+    answer_ = {.status = Answer::Status::late};
+    return listener.answered(answer_);
+  }
+  w->d = sample.d;
+  d_hat_ = w->d_hat;
+  interval_ = w->interval;
+  const auto place = static_cast<std::uint64_t>(
+      std::find_if(pending_.begin(), pending_.end(), [&](auto& p) { return &p == w; }) -
+      pending_.begin());
+  answer_ = {.status = Answer::Status::labelled,
+             .sample = settled_ + place + 1,
+             .prediction = d_hat_,
+             .interval = interval_};
+  listener.answered(answer_);
+  settle(listener);
+}
+
+// Learns all samples that need not wait any more.
+void StreamModel::settle(ModelListener& listener) {
+  while (!pending_.empty()) {
+    const Waiting& first = pending_.front();
+    const bool waits =
+        first.d.empty() && !first.id.empty() && pending_.size() <= options_.max_delay;
+    if (waits) return;
+    step(first.x, first.d, first.d_hat, first.interval, first.across, listener);
+    pending_.pop_front();
+  }
+}
+
+void StreamModel::step(std::span<const double> x, std::span<const double> d,
+                       std::span<const double> d_hat, std::span<const Interval> interval,
+                       bool across, ModelListener& listener) {
+  ahead_ = 0;
+  ++settled_;
+  StepReport report;
+  if (d.empty())
+    report = learner_->advance(x);
+  else
+    report = options_.learns ? learner_->learn(x, d) : learner_->observe(x, d);
+  if (!d.empty()) {
+    if (!intervals_.empty()) intervals_[across ? 1 : 0].learn(interval, d);
+    if (target_known_) {
+      score_.add(d_hat, d);
+      listener.scored(d_hat, interval, d);
+    }
+    target_known_ = true;
+  }
+  learn_forecasts(d);
+  listener.stepped(report);
+}
+
+// Sample `settled_` has been settled: what earlier ones had forecast of it.
+void StreamModel::learn_forecasts(std::span<const double> d) {
+  const std::size_t n_d = d_hat_.size();
+  for (const Forecast& f : forecasts_) {
+    if (f.made_after >= settled_) break;
+    const std::size_t lead = static_cast<std::size_t>(settled_ - f.made_after);
+    if (lead > options_.horizon || d.empty()) continue;
+    intervals_[place_of_lead(lead)].learn(std::span(f.interval).subspan((lead - 1) * n_d, n_d), d);
+  }
+  while (!forecasts_.empty() && forecasts_.front().made_after + options_.horizon <= settled_)
+    forecasts_.pop_front();
+}
+
+std::vector<double> StreamModel::expert_weights() const {
+  if (expert_names(learner_->recipe()->options).empty()) return {};
+  // Any step reports them, and one that is refused leaves all as it is.
+  const auto weights = learner_->learn({}, {}).weights;
+  return {weights.begin(), weights.end()};
+}
+
+void StreamModel::save(std::vector<std::byte>& bytes) const {
+  const auto learnt = kalstream::save(*learner_);
+  std::string_view text = as_text(learnt);
+  Archive to(bytes);
+  to.text(text);
+  const_cast<StreamModel*>(this)->exchange(to);  // NOLINT: writing changes nothing
+}
+
+// Without options, as it was.
+std::unique_ptr<StreamModel> StreamModel::load(Archive& archive, const ModelOptions* options) {
+  std::string_view learnt;
+  archive.text(learnt);
+  auto model = std::make_unique<StreamModel>(kalstream::load(as_bytes(learnt)), ModelOptions{});
+  model->exchange(archive);
+  if (options == nullptr) return model;
+  const ModelOptions before = model->options_;
+  model->options_ = *options;
+  model->forecast_.resize(options->horizon * model->d_hat_.size());
+  if (before.coverage != options->coverage || before.horizon != options->horizon)
+    model->start_intervals();
+  return model;
+}
+
+void StreamModel::exchange(Archive& archive) {
+  const std::size_t n_d = learner_->outputs();
+  const std::size_t n_in = learner_->inputs();
+  const auto count = [&](std::size_t n) {
+    archive.count(n, archive.reading() ? archive.left() / 8 : most_waiting);
+    return n;
+  };
+  archive.count(line);
+  archive.count(samples_);
+  archive.count(settled_, samples_);
+  archive.flag(target_known_);
+  score_.exchange(archive);
+  archive.flag(options_.learns);
+  archive.number(options_.coverage, Archive::fraction);
+  archive.count(options_.horizon, ModelOptions::longest_horizon);
+  archive.count(options_.max_delay, most_waiting);
+  archive.require(options_.coverage < 1);
+
+  pending_.resize(count(pending_.size()));
+  archive.require(pending_.size() == samples_ - settled_);
+  for (Waiting& w : pending_) {
+    kalstream::exchange(archive, w.id);
+    w.x.resize(n_in);
+    archive.numbers(w.x, Archive::usable);
+    w.d_hat.resize(n_d);
+    archive.numbers(w.d_hat);
+    kalstream::exchange(archive, w.interval, options_.coverage > 0 ? n_d : 0);
+    archive.flag(w.across);
+    kalstream::exchange(archive, w.d, n_d);
+  }
+  if (archive.reading()) {
+    forecast_.resize(options_.horizon * n_d);
+    start_intervals();
+  }
+  for (Intervals& i : intervals_) i.exchange(archive);
+  forecasts_.resize(count(forecasts_.size()));
+  for (Forecast& f : forecasts_) {
+    archive.count(f.made_after, samples_);
+    kalstream::exchange(archive, f.interval, options_.horizon * n_d);
+  }
+}
+
+}  // namespace kalstream
