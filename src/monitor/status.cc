@@ -1,0 +1,326 @@
+#include "monitor/status.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <fstream>
+#include <optional>
+#include <system_error>
+
+namespace kalstream {
+namespace {
+
+constexpr std::string_view prefix = "kalstream_";
+constexpr std::string_view counter = "counter";
+constexpr std::string_view gauge = "gauge";
+constexpr std::string_view summary = "summary";
+
+/// A family of series, all of which follow one after the other.
+struct Family {
+  std::string_view type;
+  std::string_view name;
+  std::string_view help;
+};
+
+/// Every metric that is one number in a known place, once for both ways:
+/// visit(family, what follows the name, the number).
+template <class Status, class Visit>
+void each_number(Status& s, const Visit& visit) {
+  visit({gauge, "uptime_seconds", "Seconds since the stream was opened."}, "", s.uptime_seconds);
+  visit({counter, "lines_read_total", "Lines read."}, "", s.lines_read);
+  visit({counter, "lines_refused_total", "Lines that could not be used."}, "", s.lines_refused);
+  visit({counter, "samples_predicted_total", "Samples predicted."}, "", s.samples_predicted);
+  visit({counter, "targets_learnt_total", "Targets learnt."}, "", s.targets_learnt);
+  visit({counter, "targets_missing_total", "Samples passed without a target."}, "",
+        s.targets_missing);
+  visit({gauge, "labels_pending", "Samples waiting for their target."}, "", s.labels_pending);
+  visit({counter, "labels_late_total", "Targets that came too late to be learnt."}, "",
+        s.labels_late);
+  visit({counter, "updates_gated_total", "Updates the rule chose not to make."}, "",
+        s.updates_gated);
+  visit({counter, "updates_rejected_total", "Updates the learner's own guard refused."}, "",
+        s.updates_rejected);
+  visit({counter, "checkpoints_written_total", "Checkpoints written."}, "", s.checkpoints_written);
+  visit({counter, "checkpoint_failures_total", "Checkpoints that could not be written."}, "",
+        s.checkpoint_failures);
+  visit({gauge, "checkpoint_age_seconds", "Seconds since the last checkpoint."}, "",
+        s.seconds_since_checkpoint);
+  visit({gauge, "models_in_memory", "Models in memory."}, "", s.models_in_memory);
+  visit({gauge, "models_on_disk", "Models on disk."}, "", s.models_on_disk);
+  visit({counter, "evictions_total", "Models moved from memory to disk."}, "", s.evictions);
+
+  constexpr std::string_view all = "{window=\"all\"}";
+  constexpr std::string_view recent = "{window=\"recent\"}";
+  const Family nse = {gauge, "nse", "Mean squared error over the variance of the target."};
+  visit(nse, all, s.errors.nse);
+  visit(nse, recent, s.recent_errors.nse);
+  const Family rmse = {gauge, "rmse", "Root of the mean squared error, in units of the target."};
+  visit(rmse, all, s.errors.rmse);
+  visit(rmse, recent, s.recent_errors.rmse);
+  const Family mae = {gauge, "mae", "Mean absolute error, in units of the target."};
+  visit(mae, all, s.errors.mae);
+  visit(mae, recent, s.recent_errors.mae);
+  visit({gauge, "coverage_nominal_ratio", "How often intervals should hold the target."}, "",
+        s.coverage_nominal);
+  const Family coverage = {gauge, "coverage_ratio", "How often intervals held the target."};
+  visit(coverage, all, s.coverage);
+  visit(coverage, recent, s.coverage_recent);
+
+  const Family latency = {summary, "latency_seconds", "Time a sample took."};
+  visit(latency, "{quantile=\"0.5\"}", s.latency.p50);
+  visit(latency, "{quantile=\"0.9\"}", s.latency.p90);
+  visit(latency, "{quantile=\"0.99\"}", s.latency.p99);
+  visit(latency, "{quantile=\"0.999\"}", s.latency.p999);
+  visit(latency, "_sum", s.latency.sum);
+  visit(latency, "_count", s.latency.count);
+  visit({gauge, "latency_max_seconds", "The longest time a sample took."}, "", s.latency.max);
+  visit({gauge, "samples_per_second", "Samples per second, lately."}, "", s.samples_per_second);
+  visit({gauge, "covariance_trace", "Sum of the traces of all covariances."}, "",
+        s.covariance_trace);
+
+  for (std::size_t k = 0; k < warning_kinds; ++k)
+    visit({counter, "warnings_total", "Warnings, by kind."},
+          fmt::format("{{kind=\"{}\"}}", to_string(static_cast<Warning>(k))), s.warnings[k]);
+}
+
+constexpr Family info = {gauge, "info", "What is running; always 1."};
+constexpr Family memory = {gauge, "resident_memory_bytes", "Memory in use."};
+constexpr Family weight = {gauge, "expert_weight", "How much each expert of a mixture counts."};
+
+std::string escaped(std::string_view label) {
+  std::string text;
+  for (const char c : label) {
+    if (c == '\n') {
+      text += "\\n";
+      continue;
+    }
+    if (c == '\\' || c == '"') text += '\\';
+    text += c;
+  }
+  return text;
+}
+
+/// What `escaped` made of a label, from the place after its first quote to the last.
+std::string unescaped(std::string_view text) {
+  std::string label;
+  for (std::size_t i = 0; i < text.size() && text[i] != '"'; ++i) {
+    if (text[i] != '\\' || i + 1 == text.size()) {
+      label += text[i];
+      continue;
+    }
+    const char c = text[++i];
+    label += c == 'n' ? '\n' : c;
+  }
+  return label;
+}
+
+class Writer {
+ public:
+  template <class Value>
+  void add(const Family& family, std::string_view rest, Value value) {
+    if constexpr (std::is_floating_point_v<Value>)
+      if (std::isnan(value)) return;
+    if (family.name != last_)
+      fmt::format_to(std::back_inserter(text_), "# HELP {0}{1} {2}\n# TYPE {0}{1} {3}\n", prefix,
+                     family.name, family.help, family.type);
+    last_ = family.name;
+    fmt::format_to(std::back_inserter(text_), "{}{}{} {}\n", prefix, family.name, rest,
+                   number(value));
+  }
+
+  std::string take() { return std::move(text_); }
+
+ private:
+  static std::string number(std::uint64_t value) { return fmt::format("{}", value); }
+  static std::string number(double value) {
+    if (std::isinf(value)) return value > 0 ? "+Inf" : "-Inf";
+    return fmt::format("{}", value);
+  }
+
+  std::string text_;
+  std::string_view last_;  // family
+};
+
+void set(double& to, double value) { to = value; }
+void set(std::uint64_t& to, double value) {
+  constexpr double most = 0x1p63;
+  to = value >= 0 && value <= most ? static_cast<std::uint64_t>(value) : 0;
+}
+
+bool is_name_start(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == ':';
+}
+bool is_blank(char c) { return c == ' ' || c == '\t'; }
+
+/// One line of metrics, taken from the front. Each part is nothing where it is not as it should be.
+class Line {
+ public:
+  explicit Line(std::string_view text) : text_(text) {}
+
+  void skip_blanks() {
+    while (!text_.empty() && is_blank(text_[0])) text_.remove_prefix(1);
+  }
+  bool take(char c) {
+    if (text_.empty() || text_[0] != c) return false;
+    text_.remove_prefix(1);
+    return true;
+  }
+  bool empty() const { return text_.empty(); }
+
+  std::optional<std::string_view> name() {
+    if (text_.empty() || !is_name_start(text_[0])) return std::nullopt;
+    std::size_t n = 1;
+    while (n < text_.size() && (is_name_start(text_[n]) || (text_[n] >= '0' && text_[n] <= '9')))
+      ++n;
+    return front(n);
+  }
+
+  /// Between quotes, escapes left as they are.
+  std::optional<std::string_view> quoted() {
+    if (!take('"')) return std::nullopt;
+    std::size_t n = 0;
+    while (n < text_.size() && text_[n] != '"') n += text_[n] == '\\' ? 2 : 1;
+    if (n >= text_.size()) return std::nullopt;
+    const auto inside = front(n);
+    text_.remove_prefix(1);
+    return inside;
+  }
+
+  std::optional<double> number() {
+    std::size_t n = 0;
+    while (n < text_.size() && !is_blank(text_[n])) ++n;
+    std::string_view word = front(n);
+    if (word.starts_with('+')) word.remove_prefix(1);
+    double value = 0;
+    const char* end = word.data() + word.size();
+    const auto [stop, error] = std::from_chars(word.data(), end, value);
+    if (word.empty() || stop != end) return std::nullopt;
+    if (error == std::errc::result_out_of_range) return std::nullopt;
+    return error == std::errc() ? std::optional(value) : std::nullopt;
+  }
+
+ private:
+  std::string_view front(std::size_t n) {
+    const auto part = text_.substr(0, n);
+    text_.remove_prefix(n);
+    return part;
+  }
+
+  std::string_view text_;
+};
+
+/// {a="x",b="y"} after the name, to the end of `series`; false where it is none of that.
+bool take_labels(Line& line, std::string& series) {
+  series += '{';
+  for (bool first = true;; first = false) {
+    line.skip_blanks();
+    if (line.take('}')) break;
+    if (!first) series += ',';
+    const auto label = line.name();
+    line.skip_blanks();
+    if (!label || !line.take('=')) return false;
+    line.skip_blanks();
+    const auto value = line.quoted();
+    if (!value) return false;
+    series.append(*label).append("=\"").append(*value).append("\"");
+    line.skip_blanks();
+    if (line.take('}')) break;
+    if (!line.take(',')) return false;
+  }
+  series += '}';
+  return true;
+}
+
+std::optional<std::pair<std::string, double>> take_sample(Line line) {
+  const auto name = line.name();
+  if (!name) return std::nullopt;
+  std::string series(*name);
+  line.skip_blanks();
+  if (line.take('{') && !take_labels(line, series)) return std::nullopt;
+  line.skip_blanks();
+  const auto value = line.number();
+  line.skip_blanks();
+  if (!value || (!line.empty() && !line.number())) return std::nullopt;  // a time may follow
+  line.skip_blanks();
+  return std::pair(std::move(series), *value);
+}
+
+}  // namespace
+
+std::string prometheus_text(const StreamStatus& status) {
+  Writer writer;
+  writer.add(info,
+             fmt::format("{{learner=\"{}\",version=\"{}\"}}", escaped(status.learner),
+                         escaped(status.version)),
+             std::uint64_t{1});
+  each_number(status, [&](const Family& family, std::string_view rest, auto value) {
+    writer.add(family, rest, value);
+  });
+  if (status.resident_bytes > 0) writer.add(memory, "", status.resident_bytes);
+  const std::size_t n = std::min(status.expert_names.size(), status.expert_weights.size());
+  for (std::size_t k = 0; k < n; ++k)
+    writer.add(weight, fmt::format("{{expert=\"{}\"}}", escaped(status.expert_names[k])),
+               status.expert_weights[k]);
+  return writer.take();
+}
+
+Metrics parse_prometheus(std::string_view text) {
+  if (text.size() > largest_metrics_text)
+    throw MetricsError(fmt::format("more than {} bytes are no metrics", largest_metrics_text));
+  Metrics metrics;
+  for (std::size_t number = 1; !text.empty(); ++number) {
+    const std::size_t end = text.find('\n');
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    while (!line.empty() && is_blank(line[0])) line.remove_prefix(1);
+    if (line.empty() || line[0] == '#') continue;
+    auto sample = take_sample(Line(line));
+    if (!sample) throw MetricsError(fmt::format("line {} is no metric", number));
+    if (metrics.size() == most_metrics)
+      throw MetricsError(fmt::format("there are more than {} metrics", most_metrics));
+    metrics.insert_or_assign(std::move(sample->first), sample->second);
+  }
+  return metrics;
+}
+
+StreamStatus status_of(const Metrics& metrics) {
+  StreamStatus status;
+  const auto read = [&](const Family& family, std::string_view rest, auto& value) {
+    const auto found = metrics.find(fmt::format("{}{}{}", prefix, family.name, rest));
+    if (found != metrics.end()) set(value, found->second);
+  };
+  each_number(status, read);
+  read(memory, "", status.resident_bytes);
+  // Series of one name with one label lie together.
+  const auto each_of = [&](const std::string& start, const auto& visit) {
+    for (auto it = metrics.lower_bound(start); it != metrics.end() && it->first.starts_with(start);
+         ++it)
+      visit(std::string_view(it->first).substr(start.size()), it->second);
+  };
+  each_of(fmt::format("{}{}{{expert=\"", prefix, weight.name),
+          [&](std::string_view label, double value) {
+            status.expert_names.push_back(unescaped(label));
+            status.expert_weights.push_back(value);
+          });
+  each_of(fmt::format("{}{}{{learner=\"", prefix, info.name), [&](std::string_view label, double) {
+    constexpr std::string_view version = "\",version=\"";
+    status.learner = unescaped(label);
+    if (const auto at = label.find(version); at != std::string_view::npos)
+      status.version = unescaped(label.substr(at + version.size()));
+  });
+  return status;
+}
+
+std::uint64_t resident_bytes() {
+  std::ifstream in("/proc/self/statm");
+  std::uint64_t all = 0;
+  std::uint64_t resident = 0;
+  if (!(in >> all >> resident)) return 0;
+  return resident * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+}  // namespace kalstream

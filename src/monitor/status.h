@@ -1,0 +1,93 @@
+// All numbers about a running stream, and their way to Prometheus and back.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "monitor/latency.h"
+#include "monitor/running_score.h"
+#include "monitor/warning.h"
+
+namespace kalstream {
+
+/// NaN: unknown, or not there.
+struct StreamStatus {
+  static constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+
+  std::string learner;
+  std::string version;
+  double uptime_seconds = unknown;
+
+  std::uint64_t lines_read = 0;
+  std::uint64_t lines_refused = 0;  ///< could not be used
+  std::uint64_t samples_predicted = 0;
+  std::uint64_t targets_learnt = 0;
+  std::uint64_t targets_missing = 0;   ///< samples passed without a target
+  std::uint64_t labels_pending = 0;    ///< samples still waiting for their target
+  std::uint64_t labels_late = 0;       ///< targets that came too late to be learnt
+  std::uint64_t updates_gated = 0;     ///< the rule chose not to learn
+  std::uint64_t updates_rejected = 0;  ///< by the learner's own guard
+
+  std::uint64_t checkpoints_written = 0;
+  std::uint64_t checkpoint_failures = 0;
+  double seconds_since_checkpoint = unknown;
+
+  std::uint64_t models_in_memory = 0;
+  std::uint64_t models_on_disk = 0;
+  std::uint64_t evictions = 0;  ///< models moved from memory to disk
+
+  Errors errors;         ///< over all scored samples
+  Errors recent_errors;  ///< over about the last thousand
+
+  double coverage_nominal = unknown;  ///< how often intervals should hold the target
+  double coverage = unknown;          ///< how often they did
+  double coverage_recent = unknown;
+
+  LatencySummary latency;  ///< of a sample's way through
+  double samples_per_second = unknown;
+
+  double covariance_trace = unknown;
+  std::uint64_t resident_bytes = 0;  ///< 0: unknown
+
+  std::vector<std::string> expert_names;
+  std::vector<double> expert_weights;  ///< as many, or fewer: those that are missing are unknown
+
+  std::array<std::uint64_t, warning_kinds> warnings{};  ///< in the order of Warning
+};
+
+/// In Prometheus' text exposition format, version 0.0.4, every name with the prefix kalstream_
+/// (docs/monitoring.md lists them). What is unknown is left out.
+std::string prometheus_text(const StreamStatus& status);
+
+/// Metrics in that format by series, labels included: `kalstream_nse{window="all"}`.
+using Metrics = std::map<std::string, double, std::less<>>;
+
+/// Text that is not metrics, or too much of it.
+class MetricsError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// At most this much text, and as many series, are read.
+inline constexpr std::size_t largest_metrics_text = std::size_t{1} << 20;
+inline constexpr std::size_t most_metrics = 20000;
+
+/// Reads text from anywhere. Labels come without blanks between them; a series that comes twice
+/// keeps its last value, timestamps are ignored. Throws MetricsError, naming the line, and nothing
+/// else but std::bad_alloc.
+Metrics parse_prometheus(std::string_view text);
+
+/// The status that prometheus_text wrote, experts by name; what is missing stays unknown or 0.
+StreamStatus status_of(const Metrics& metrics);
+
+/// Memory this process has in use, as the system counts it; 0 where that is not known.
+std::uint64_t resident_bytes();
+
+}  // namespace kalstream
