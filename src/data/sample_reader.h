@@ -51,6 +51,7 @@ class SampleReader {
   const Sample& read(std::string_view line, std::uint64_t number);
 
   bool settled() const { return settled_; }
+  bool has_key() const { return !fields_.key.empty(); }
   SampleFields::Format format() const { return fields_.format; }
   std::size_t inputs() const { return width(inputs_); }
   std::size_t outputs() const { return width(targets_); }

@@ -1,5 +1,6 @@
 #include "io/atomic_file.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -58,28 +59,76 @@ void keep_previous(const fs::path& path, const Destination& to) {
   fail(path, to, "keep the previous file");
 }
 
-void write(const fs::path& path, std::string_view text, bool keep) {
-  const Destination to(path);
+enum class Wait { for_disk, for_nothing };
+
+void write_first(const fs::path& path, const Destination& to, std::string_view text, Wait wait) {
   std::FILE* file = std::fopen(to.first_name.c_str(), "wb");
   if (file == nullptr) fail(path, to, "create the file");
+  const bool sync = wait == Wait::for_disk && !to.direct;
   const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size() &&
-                       std::fflush(file) == 0 && (to.direct || ::fsync(::fileno(file)) == 0);
+                       std::fflush(file) == 0 && (!sync || ::fsync(::fileno(file)) == 0);
   const bool closed = std::fclose(file) == 0;
   if (!written || !closed) fail(path, to, "write the file");
+}
+
+void rename_first(const fs::path& path, const Destination& to) {
+  if (std::rename(to.first_name.c_str(), to.final_name.c_str()) != 0)
+    fail(path, to, "replace the file");
+}
+
+// A new name is on the disk when its folder is; where that cannot be had, the name may come late.
+void sync_folder_of(const Destination& to) {
+  const fs::path folder = fs::path(to.final_name).parent_path();
+  const int descriptor = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return;
+  ::fsync(descriptor);
+  ::close(descriptor);
+}
+
+void write(const fs::path& path, std::string_view text, bool keep, Wait wait = Wait::for_disk) {
+  const Destination to(path);
+  write_first(path, to, text, wait);
   if (to.direct) return;
   if (to.exists) {
     std::error_code ignored;
     fs::permissions(to.first_name, to.permissions, ignored);
   }
   if (to.exists && keep) keep_previous(path, to);
-  if (std::rename(to.first_name.c_str(), to.final_name.c_str()) != 0)
-    fail(path, to, "replace the file");
+  rename_first(path, to);
+  if (wait == Wait::for_disk) sync_folder_of(to);
 }
 
 }  // namespace
 
 void write_file(const fs::path& path, std::string_view text) { write(path, text, false); }
 void write_file_and_keep(const fs::path& path, std::string_view text) { write(path, text, true); }
+
+void replace_file(const fs::path& path, std::string_view text) {
+  write(path, text, false, Wait::for_nothing);
+}
+
+FileBatch::~FileBatch() {
+  for (const fs::path& path : paths_) std::remove(Destination(path).first_name.c_str());
+}
+
+void FileBatch::add(const fs::path& path, std::string_view text) {
+  write_first(path, Destination(path), text, Wait::for_nothing);
+  paths_.push_back(path);
+}
+
+void FileBatch::commit() {
+  if (paths_.empty()) return;
+  const Destination last(paths_.back());
+  const int descriptor = ::open(last.first_name.c_str(), O_RDONLY | O_CLOEXEC);
+  const bool synced = descriptor >= 0 && ::syncfs(descriptor) == 0;
+  if (descriptor >= 0) ::close(descriptor);
+  if (!synced) fail(paths_.back(), last, "write the file");
+  while (!paths_.empty()) {
+    rename_first(paths_.back(), Destination(paths_.back()));
+    paths_.pop_back();
+  }
+  sync_folder_of(last);
+}
 
 void require_writable(const fs::path& path) {
   const Destination to(path);

@@ -13,7 +13,9 @@ namespace {
 
 constexpr std::uintmax_t most_bytes = std::uintmax_t{8} << 30;  // as much as load takes
 
-std::vector<std::byte> bytes_of(const std::filesystem::path& path) {
+}  // namespace
+
+std::vector<std::byte> read_bytes(const std::filesystem::path& path) {
   std::error_code error;
   const std::uintmax_t size = std::filesystem::file_size(path, error);
   if (error) throw SnapshotError("cannot open the snapshot: " + error.message());
@@ -25,8 +27,6 @@ std::vector<std::byte> bytes_of(const std::filesystem::path& path) {
   return bytes;
 }
 
-}  // namespace
-
 void write_snapshot(const std::filesystem::path& path, const Learner& learner) {
   const auto bytes = save(learner);
   write_file_and_keep(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
@@ -34,7 +34,7 @@ void write_snapshot(const std::filesystem::path& path, const Learner& learner) {
 
 std::unique_ptr<Learner> read_snapshot(const std::filesystem::path& path) {
   try {
-    return load(bytes_of(path));
+    return load(read_bytes(path));
   } catch (const SnapshotError& error) {
     throw SnapshotError(path.string() + ": " + error.what());
   }

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <vector>
 
 #include "kalstream/snapshot.h"
 
@@ -11,6 +12,9 @@ namespace kalstream {
 /// Whole or not at all; the snapshot that was there is kept as path + ".previous". Throws
 /// std::runtime_error naming the path.
 void write_snapshot(const std::filesystem::path& path, const Learner& learner);
+
+/// All bytes of a file that may be a snapshot. Throws SnapshotError if it cannot be read.
+std::vector<std::byte> read_bytes(const std::filesystem::path& path);
 
 /// The learner in the file. Throws SnapshotError, naming the path, also if it cannot be read.
 std::unique_ptr<Learner> read_snapshot(const std::filesystem::path& path);

@@ -153,7 +153,7 @@ std::uint64_t LineSource::head_sum(std::uint64_t length) const {
 }
 
 void LineSource::exchange(Archive& archive) {
-  if (!archive.reading() && !path_.empty()) {
+  if (!archive.reading() && is_file()) {
     place_.head_length = std::min(place_.offset, longest_head);
     place_.head_sum = head_sum(place_.head_length);
   }
@@ -162,9 +162,14 @@ void LineSource::exchange(Archive& archive) {
   archive.word(place_.head_sum);
 }
 
+bool LineSource::is_file() const {
+  struct stat now = {};
+  return ::fstat(descriptor_, &now) == 0 && S_ISREG(now.st_mode);
+}
+
 bool LineSource::go_on() {
   struct stat now = {};
-  const bool same = !path_.empty() && ::fstat(descriptor_, &now) == 0 &&
+  const bool same = is_file() && ::fstat(descriptor_, &now) == 0 &&
                     static_cast<std::uint64_t>(now.st_size) >= place_.offset &&
                     head_sum(place_.head_length) == place_.head_sum &&
                     ::lseek(descriptor_, static_cast<off_t>(place_.offset), SEEK_SET) >= 0;

@@ -31,10 +31,13 @@ class LineSource {
   Event next(std::chrono::milliseconds most);
   std::string_view line() const { return line_; }
 
-  /// Where a followed file stands: what is needed to go on from there, on another machine as well.
+  /// A file, which can be gone back to, and no pipe.
+  bool is_file() const;
+
+  /// Where a file stands: what is needed to go on from there, on another machine as well.
   void exchange(Archive& archive);
-  /// Goes on where exchange() has read that it stood. False, and from the start of the file, if it
-  /// is not the one that was followed then.
+  /// Goes on where exchange() has read that it stood. False, and from the start, if it is not the
+  /// file that was read then, or none.
   bool go_on();
 
  private:

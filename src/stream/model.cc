@@ -203,12 +203,14 @@ std::vector<double> StreamModel::expert_weights() const {
   return {weights.begin(), weights.end()};
 }
 
-void StreamModel::save(std::vector<std::byte>& bytes) const {
-  const auto learnt = kalstream::save(*learner_);
+std::vector<std::byte> StreamModel::to_bytes() const {
+  const auto learnt = save(*learner_);
   std::string_view text = as_text(learnt);
+  std::vector<std::byte> bytes;
   Archive to(bytes);
   to.text(text);
   const_cast<StreamModel*>(this)->exchange(to);  // NOLINT: writing changes nothing
+  return bytes;
 }
 
 // Without options, as it was.

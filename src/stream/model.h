@@ -81,8 +81,8 @@ class StreamModel {
 
   /// All of it, in and out of a checkpoint. What the options ask for anew (intervals of another
   /// coverage, another horizon) starts from nothing.
-  void save(std::vector<std::byte>& bytes) const;
-  static std::unique_ptr<StreamModel> load(Archive& archive, const ModelOptions* options);
+  std::vector<std::byte> to_bytes() const;
+  static std::unique_ptr<StreamModel> load(Archive& archive, const ModelOptions* options = nullptr);
 
  private:
   struct Waiting {
