@@ -43,6 +43,12 @@ class Learner {
   /// call; all NaN when x cannot be used.
   virtual std::span<const double> predict(std::span<const double> x) = 0;
 
+  /// How uncertain the learner is about what predict has just returned: one positive number for
+  /// each output, in units of the target up to a factor that varies slowly; empty if it cannot
+  /// tell. For kalstream/interval.h. No effect on what any later call returns, and at hardly any
+  /// cost where learn follows: it reuses the work. The view lives until the next call.
+  virtual std::span<const double> spread() { return {}; }
+
   /// Moves on to x and learns its target d. Reuses the work of predict(x) when x is the same.
   virtual StepReport learn(std::span<const double> x, std::span<const double> d) = 0;
 

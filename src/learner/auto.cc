@@ -22,6 +22,7 @@ constexpr double alarm = 4;  // times the usual squared error that mean the stre
 constexpr std::size_t quiet = 200;    // samples between two such
 constexpr std::size_t believed = 16;  // samples before one can be beyond belief
 constexpr std::size_t memory = 1000;  // samples
+constexpr double least_variance = 1e-200;
 
 /// Units for a network of at most `weights` gate weights, and at least four.
 std::size_t units(std::size_t wanted, const NetworkOptions& n, std::size_t weights) {
@@ -32,6 +33,11 @@ std::size_t units(std::size_t wanted, const NetworkOptions& n, std::size_t weigh
              weights)
     --h;
   return h;
+}
+
+double noise_of(const Rule& rule) {
+  const auto* ekf = std::get_if<Ekf>(&rule);
+  return ekf != nullptr ? ekf->measurement_noise.from : std::get<Algorithm1>(rule).noise_floor;
 }
 
 }  // namespace
@@ -207,13 +213,16 @@ AutoLearner::AutoLearner(const Auto& options, const NetworkOptions& network)
       target_again_(n_d_),
       d_hat_(n_d_),
       no_prediction_(n_d_, std::numeric_limits<double>::quiet_NaN()),
+      spread_(n_d_),
       ahead_history_(history_),
       ahead_(n_d_) {
   for (ExpertPlan& plan : plan_experts(options, network)) {
     auto learner = make_learner({.network = plan.network, .rule = plan.rule});
-    experts_.push_back({std::move(plan), std::move(learner)});
+    const double noise = noise_of(plan.rule);
+    experts_.push_back({std::move(plan), std::move(learner), noise});
   }
   expert_d_hat_.resize(experts_.size() * n_d_);
+  relative_variance_.resize(size() * n_d_, 1.0);
   q_.resize(size());
   weights_.resize(size());
   blends_.assign(n_d_, Blend(size()));
@@ -249,10 +258,12 @@ AutoLearner::AutoLearner(const AutoLearner& other)
       q_(other.q_),
       d_hat_(other.d_hat_),
       no_prediction_(other.no_prediction_),
+      relative_variance_(other.relative_variance_),
+      spread_(other.spread_),
       weights_(other.weights_),
       ahead_history_(other.ahead_history_),
       ahead_(other.ahead_) {
-  for (const Expert& e : other.experts_) experts_.push_back({e.plan, e.learner->clone()});
+  for (const Expert& e : other.experts_) experts_.push_back({e.plan, e.learner->clone(), e.noise});
 }
 
 // What the last prediction left behind is left out: learn makes it again, to the same bits.
@@ -348,6 +359,30 @@ bool AutoLearner::bring_up_to_date(std::span<const double> x) {
 std::span<const double> AutoLearner::predict(std::span<const double> x) {
   const FlushDenormals guard;
   return bring_up_to_date(x) ? d_hat_ : no_prediction_;
+}
+
+// The law of total variance over the experts of a blend, with weights w and squared error s²:
+//   Σ w_j((q_j − d̂)² + s²(H_jP_jH_jᵀ + r_j)/r_j),
+// where r_j, a setting, stands for s². Naive and mean have no P.
+std::span<const double> AutoLearner::spread() {
+  const FlushDenormals guard;
+  if (!predicted_ || !has_experts()) return {};
+  for (std::size_t j = 0; j < experts_.size(); ++j) {
+    const auto spread = experts_[j].learner->spread();
+    for (std::size_t k = 0; k < n_d_; ++k)
+      relative_variance_[j * n_d_ + k] = spread[k] * spread[k] / experts_[j].noise;
+  }
+  for (std::size_t k = 0; k < n_d_; ++k) {
+    const Blend& blend = blends_[k];
+    double variance = 0;
+    for (std::size_t j = 0; j < size(); ++j) {
+      const double beyond = blend.q()[j] - d_hat_[k];
+      variance += blend.average_weights()[j] *
+                  (beyond * beyond + blend.squared_error() * relative_variance_[j * n_d_ + k]);
+    }
+    spread_[k] = std::sqrt(std::clamp(variance, least_variance, 1 / least_variance));
+  }
+  return spread_;
 }
 
 bool AutoLearner::is_beyond(const RunningMoments& seen, std::span<const double> v,

@@ -98,6 +98,7 @@ class AutoLearner final : public Learner {
   std::size_t outputs() const override { return n_d_; }
   std::uint64_t samples() const override { return steps_; }
   std::span<const double> predict(std::span<const double> x) override;
+  std::span<const double> spread() override;
   StepReport learn(std::span<const double> x, std::span<const double> d) override;
   StepReport advance(std::span<const double> x) override;
   StepReport observe(std::span<const double> x, std::span<const double> d) override;
@@ -113,6 +114,7 @@ class AutoLearner final : public Learner {
   struct Expert {
     ExpertPlan plan;
     std::unique_ptr<Learner> learner;
+    double noise;  // r of its filter
   };
 
   bool has_experts() const { return samples_ >= first_hold; }
@@ -166,6 +168,8 @@ class AutoLearner final : public Learner {
   std::vector<double> q_;
   std::vector<double> d_hat_;
   std::vector<double> no_prediction_;
+  std::vector<double> relative_variance_;  // of the experts' predictions, 1 for certain weights
+  std::vector<double> spread_;
   std::vector<double> weights_;
   TargetHistory ahead_history_;
   std::vector<double> ahead_;

@@ -46,6 +46,9 @@ class Blend {
 
   std::size_t experts() const { return w_.size(); }
   std::span<const double> q() const { return q_; }
+  /// w of the average, and the running squared error of the best.
+  std::span<const double> average_weights() const { return w_; }
+  double squared_error() const { return best_error_; }
   /// How much each expert counts in the last prediction: d̂ = Σ weight_j q_j, Σ weight_j = 1. A
   /// ridge may give negative ones.
   std::span<const double> weights() const { return effective_; }

@@ -38,6 +38,8 @@ class Lagged final : public Learner {
     return inner_->predict(with_lags(x, history_));
   }
 
+  std::span<const double> spread() override { return inner_->spread(); }
+
   StepReport learn(std::span<const double> x, std::span<const double> d) override {
     if (!all_usable(d)) d = {};  // refused: it would be an input soon
     const StepReport report = inner_->learn(with_lags(x, history_), d);

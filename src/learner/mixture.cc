@@ -18,6 +18,7 @@ Mixture::Mixture(std::vector<std::unique_ptr<Learner>> experts, MixtureOptions o
       w_(size()),
       expert_d_hat_(size() * outputs()),
       d_hat_(outputs()),
+      spread_(outputs()),
       e_(outputs()),
       ahead_(outputs()) {
   find_networks();
@@ -31,6 +32,7 @@ Mixture::Mixture(const Mixture& other)
       w_(other.w_),
       expert_d_hat_(other.expert_d_hat_),
       d_hat_(other.d_hat_),
+      spread_(other.spread_),
       e_(other.e_),
       ahead_(other.ahead_) {
   for (const auto& expert : other.experts_) experts_.push_back(expert->clone());
@@ -76,6 +78,23 @@ std::span<const double> Mixture::predict(std::span<const double> x) {
   if (!gather_predictions(x))
     std::fill(d_hat_.begin(), d_hat_.end(), std::numeric_limits<double>::quiet_NaN());
   return d_hat_;
+}
+
+std::span<const double> Mixture::spread() {
+  const FlushDenormals guard;
+  if (!all_finite(d_hat_)) return {};
+  const std::size_t n_d = d_hat_.size();
+  std::fill(spread_.begin(), spread_.end(), 0.0);
+  for (std::size_t j = 0; j < size(); ++j) {
+    const auto spread_j = experts_[j]->spread();
+    if (spread_j.empty()) return {};
+    for (std::size_t k = 0; k < n_d; ++k) {
+      const double beyond = expert_d_hat_[j * n_d + k] - d_hat_[k];
+      spread_[k] += w_[j] * (spread_j[k] * spread_j[k] + beyond * beyond);
+    }
+  }
+  for (double& s : spread_) s = std::sqrt(s);
+  return spread_;
 }
 
 StepReport Mixture::learn(std::span<const double> x, std::span<const double> d) {

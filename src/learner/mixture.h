@@ -28,6 +28,8 @@ class Mixture final : public Learner {
   std::size_t outputs() const override { return experts_.front()->outputs(); }
   std::uint64_t samples() const override { return experts_.front()->samples(); }
   std::span<const double> predict(std::span<const double> x) override;
+  /// The law of total variance: the experts' own, and what they disagree in.
+  std::span<const double> spread() override;
   StepReport learn(std::span<const double> x, std::span<const double> d) override;
   StepReport advance(std::span<const double> x) override;
   void start_forecast() override;
@@ -56,6 +58,7 @@ class Mixture final : public Learner {
   std::vector<double> w_;             // normalised
   std::vector<double> expert_d_hat_;  // N × n_d
   std::vector<double> d_hat_;
+  std::vector<double> spread_;
   std::vector<double> e_;      // of the mixture
   std::vector<double> ahead_;  // the last forecast
 };

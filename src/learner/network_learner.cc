@@ -1,6 +1,7 @@
 #include "learner/network_learner.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "core/archive.h"
@@ -19,6 +20,7 @@ NetworkLearner::NetworkLearner(const NetworkOptions& network, std::unique_ptr<Up
       x_(layout_.n_inputs),
       prediction_(layout_.n_d),
       no_prediction_(layout_.n_d, std::numeric_limits<double>::quiet_NaN()),
+      spread_(rule_->has_variance() ? layout_.n_d : 0),
       ahead_(layout_.n_d),
       e_(layout_.n_d),
       H_(layout_.n_d * layout_.size()) {}
@@ -33,8 +35,10 @@ NetworkLearner::NetworkLearner(const NetworkLearner& other)
       samples_(other.samples_),
       x_(other.x_),
       forward_done_(other.forward_done_),
+      spread_done_(other.spread_done_),
       prediction_(other.prediction_),
       no_prediction_(other.no_prediction_),
+      spread_(other.spread_),
       ahead_(other.ahead_),
       e_(other.e_),
       H_(other.H_) {}
@@ -47,6 +51,7 @@ bool NetworkLearner::forward(std::span<const double> x) {
     const auto d_hat = differentiator_->forward(theta_.data(), x_);
     std::copy(d_hat.begin(), d_hat.end(), prediction_.begin());
     forward_done_ = true;
+    spread_done_ = false;
   }
   return true;
 }
@@ -54,6 +59,18 @@ bool NetworkLearner::forward(std::span<const double> x) {
 std::span<const double> NetworkLearner::predict(std::span<const double> x) {
   const FlushDenormals guard;
   return forward(x) ? prediction_ : no_prediction_;
+}
+
+std::span<const double> NetworkLearner::spread() {
+  const FlushDenormals guard;
+  if (spread_.empty() || !forward_done_) return {};
+  if (!spread_done_) {
+    differentiator_->jacobian(theta_.data(), H_);
+    rule_->variance(H_, spread_);
+    for (double& s : spread_) s = std::sqrt(s);
+    spread_done_ = true;
+  }
+  return spread_;
 }
 
 StepReport NetworkLearner::learn(std::span<const double> x, std::span<const double> d) {
@@ -69,13 +86,15 @@ StepReport NetworkLearner::learn_from(std::span<const double> x, std::span<const
   for (std::size_t k = 0; k < e_.size(); ++k) e_[k] = d[k] - prediction_[k];
 
   const bool wanted = rule_->wants_jacobian(e_);
-  if (wanted) differentiator_->jacobian(theta_.data(), H_);
+  const bool prepared = spread_done_;
+  if (wanted && !prepared) differentiator_->jacobian(theta_.data(), H_);
   commit();
   if (!wanted) {
     rule_->skip();
     return report(StepStatus::gated);
   }
-  const StepStatus status = rule_->update(e.empty() ? e_ : e, H_, theta_);
+  const StepStatus status = rule_->update(
+      e.empty() ? e_ : e, prepared ? std::span<const double>() : std::span<const double>(H_), theta_);
   if (status == StepStatus::applied) differentiator_->weights_changed();
   return report(status);
 }
@@ -89,7 +108,7 @@ StepReport NetworkLearner::advance(std::span<const double> x) {
 
 void NetworkLearner::commit() {
   differentiator_->commit(theta_.data());
-  forward_done_ = false;
+  forward_done_ = spread_done_ = false;
   ++samples_;
 }
 
@@ -128,7 +147,7 @@ void NetworkLearner::restart() {
   differentiator_->reset();
   rule_->reset();
   samples_ = 0;
-  forward_done_ = false;
+  forward_done_ = spread_done_ = false;
 }
 
 // A prediction not yet learnt from is left out: learn makes it again, to the same bits.

@@ -19,6 +19,7 @@ class NetworkLearner final : public Learner {
   std::size_t outputs() const override { return network_.outputs; }
   std::uint64_t samples() const override { return samples_; }
   std::span<const double> predict(std::span<const double> x) override;
+  std::span<const double> spread() override;
   StepReport learn(std::span<const double> x, std::span<const double> d) override;
   StepReport advance(std::span<const double> x) override;
   /// learn(x, d) as an expert that is told another's error: the gate judges its own d − d̂, the
@@ -51,8 +52,10 @@ class NetworkLearner final : public Learner {
   std::uint64_t samples_ = 0;
   std::vector<double> x_;      // the input of the last forward
   bool forward_done_ = false;  // prediction_ belongs to x_ and the current weights and state
+  bool spread_done_ = false;   // so does spread_, and H_ and the rule's work on it
   std::vector<double> prediction_;
   std::vector<double> no_prediction_;  // NaN
+  std::vector<double> spread_;         // empty if the rule has no variance
   std::vector<double> ahead_;          // the last forecast
   std::vector<double> e_;
   std::vector<double> H_;

@@ -25,7 +25,8 @@ class Scaled final : public Learner {
         d_moments_(inner_->outputs()),
         x_(inner_->inputs()),
         d_(inner_->outputs()),
-        d_hat_(inner_->outputs()) {}
+        d_hat_(inner_->outputs()),
+        spread_(inner_->outputs()) {}
 
   Scaled(const Scaled& other)
       : Learner(other),
@@ -37,7 +38,8 @@ class Scaled final : public Learner {
         d_moments_(other.d_moments_),
         x_(other.x_),
         d_(other.d_),
-        d_hat_(other.d_hat_) {}
+        d_hat_(other.d_hat_),
+        spread_(other.spread_) {}
 
   std::size_t inputs() const override { return inner_->inputs(); }
   std::size_t outputs() const override { return inner_->outputs(); }
@@ -47,6 +49,13 @@ class Scaled final : public Learner {
     const auto d_hat = inner_->predict(standardise(x));
     for (std::size_t k = 0; k < d_hat_.size(); ++k) d_hat_[k] = to_target(k, d_hat[k]);
     return d_hat_;
+  }
+
+  std::span<const double> spread() override {
+    const auto spread = inner_->spread();
+    for (std::size_t k = 0; k < spread.size(); ++k)
+      spread_[k] = d_moments_.deviation(k) * unit() * spread[k];
+    return std::span(spread_).first(spread.size());
   }
 
   StepReport learn(std::span<const double> x, std::span<const double> d) override {
@@ -123,6 +132,7 @@ class Scaled final : public Learner {
   std::vector<double> x_;
   std::vector<double> d_;
   std::vector<double> d_hat_;
+  std::vector<double> spread_;
 };
 
 }  // namespace

@@ -187,13 +187,7 @@ StepStatus BlockKalman::update(std::span<const double> e, std::span<const double
   const double q = options_.process_noise.at(t_);
   const double floor = options_.noise_floor.at(t_);
   ++t_;
-  for (std::size_t k = 0; k < groups_.size(); ++k) {
-    const Group& g = groups_[backward_ ? groups_.size() - 1 - k : k];
-    gather(g, H);
-    pass(g, &H_[n_d_ * g.offset], P_.data() + g.P_offset, &V_[n_d_ * g.offset]);
-    innovation(g);
-  }
-  downdate_waits_ = false;
+  if (!H.empty()) pass_over(H);
   if (options_.shared_innovation) share_innovation();
   for (const Group& g : groups_)
     if (const auto status = gain(g, e, floor, q); is_rejected(status)) return status;
@@ -207,6 +201,31 @@ StepStatus BlockKalman::update(std::span<const double> e, std::span<const double
   backward_ = !backward_;
   trace_ = active().sum(D_.size(), D_.data());
   return StepStatus::applied;
+}
+
+// The part of an update that does not need e: PHᵀ and HPHᵀ for every block.
+void BlockKalman::pass_over(std::span<const double> H) {
+  for (std::size_t k = 0; k < groups_.size(); ++k) {
+    const Group& g = groups_[backward_ ? groups_.size() - 1 - k : k];
+    gather(g, H);
+    pass(g, &H_[n_d_ * g.offset], P_.data() + g.P_offset, &V_[n_d_ * g.offset]);
+    innovation(g);
+  }
+  downdate_waits_ = false;
+}
+
+// Without a floor the least information stands for it: no prediction is certain.
+void BlockKalman::variance(std::span<const double> H, std::span<double> v) {
+  pass_over(H);
+  const double floor = std::max(options_.noise_floor.at(t_), least_information);
+  for (std::size_t k = 0; k < n_d_; ++k) {
+    double total = 0;
+    for (const Group& g : groups_)
+      for (std::size_t l = 0; l < g.blocks; ++l)
+        total += S_[g.S_offset + (k * n_d_ + k) * width + l];
+    const double most = largest_magnitude * largest_magnitude;
+    v[k] = floor + (total < most ? std::max(total, 0.0) : most);
+  }
 }
 
 // The group's part of H, in the order of its vectors.

@@ -39,6 +39,9 @@ class BlockKalman final : public UpdateRule {
   BlockKalman(const BlockKalmanOptions& options, const ParameterLayout& layout);
 
   bool wants_jacobian(std::span<const double> e) const override;
+  bool has_variance() const override { return true; }
+  /// Σ_i H_iP_iH_iᵀ + noise_floor on the diagonal.
+  void variance(std::span<const double> H, std::span<double> v) override;
   StepStatus update(std::span<const double> e, std::span<const double> H,
                     std::span<double> theta) override;
   void skip() override;
@@ -77,6 +80,7 @@ class BlockKalman final : public UpdateRule {
   static std::size_t place(const Group& g, std::size_t lane, std::size_t r);
   static std::size_t place(const Group& g, std::size_t lane, std::size_t r, std::size_t c);
   void add_group(std::size_t first_block, std::size_t blocks, bool interleaved);
+  void pass_over(std::span<const double> H);
   void gather(const Group& g, std::span<const double> H);
   void pass(const Group& g, const double* H, double* P, double* V);
   void downdate(const Group& g, double* P) const;

@@ -19,8 +19,14 @@ class UpdateRule {
   /// Whether the rule would learn from error e. If not, skip() takes the place of update().
   virtual bool wants_jacobian(std::span<const double> /*e*/) const { return true; }
 
-  /// One learning step: e has n_d entries, H is n_d × n_θ. Returns applied, or the reason why
-  /// nothing changed.
+  /// Whether variance() can tell anything.
+  virtual bool has_variance() const { return false; }
+
+  /// The variance of a prediction whose Jacobian is H, for each output; positive and finite.
+  virtual void variance(std::span<const double> /*H*/, std::span<double> /*v*/) {}
+
+  /// One learning step: e has n_d entries, H is n_d × n_θ; empty for that of the last variance(),
+  /// whose work is then reused. Returns applied, or the reason why nothing changed.
   virtual StepStatus update(std::span<const double> e, std::span<const double> H,
                             std::span<double> theta) = 0;
 

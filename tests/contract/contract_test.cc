@@ -73,6 +73,7 @@ struct Case {
            std::holds_alternative<Mean>(options.rule);
   }
   bool has_covariance() const { return options.rule.index() > 2 && !level(); }
+  bool knows_spread() const { return has_covariance(); }
   bool mixture() const { return std::holds_alternative<Algorithm2>(options.rule); }
   bool automatic() const { return std::holds_alternative<Auto>(options.rule); }
   bool remembers() const {
@@ -309,6 +310,49 @@ TEST_P(Contract, PredictAndForecastHaveNoEffect) {
     ASSERT_EQ(noisy.status, still.status);
     ASSERT_TRUE(same_bits(numbers(noisy), numbers(still))) << t;
   }
+}
+
+// Asked at any moment, of the sample that is learnt next or of another, saved or not in between.
+TEST_P(Contract, SpreadHasNoEffect) {
+  auto asked = GetParam().make();
+  const auto ask = [&] {
+    const Vector spread = copy(asked->spread());
+    EXPECT_TRUE(spread.empty() || spread.size() == n_d);
+    for (const double s : spread) EXPECT_TRUE(s > 0 && std::isfinite(s)) << s;
+    EXPECT_TRUE(same_bits(asked->spread(), spread));
+    if (rng.below(4) == 0) asked = load(save(*asked));
+    if (rng.below(4) == 0) asked = asked->clone();
+    return !spread.empty();
+  };
+  ask();
+  Vector ahead(3 * n_d);
+  for (std::size_t t = 0; t < length; ++t) {
+    if (rng.below(3) == 0) {
+      asked->predict(other.x[t]);
+      ask();
+    }
+    if (rng.below(3) > 0) {
+      ASSERT_TRUE(same_bits(asked->predict(stream.x[t]), learner->predict(stream.x[t]))) << t;
+      if (t > 5) {  // auto has experts
+        ASSERT_EQ(ask(), GetParam().knows_spread());
+      }
+    }
+    if (rng.below(4) == 0) asked->forecast(3, normals(rng, 3 * n_x), ahead);
+    if (rng.below(4) == 0) {
+      asked->predict(Vector(n_x, nan));
+      ask();
+    }
+    const Vector d = t == length / 2 ? Vector(n_d, 1e90) : stream.d[t];
+    const bool missing = rng.below(5) == 0;
+    const StepReport report = missing ? asked->advance(stream.x[t]) : asked->learn(stream.x[t], d);
+    const StepReport expected =
+        missing ? learner->advance(stream.x[t]) : learner->learn(stream.x[t], d);
+    ASSERT_EQ(report.status, expected.status) << t;
+    ASSERT_TRUE(same_bits(numbers(report), numbers(expected))) << t;
+    if (rng.below(4) == 0) ask();
+  }
+  EXPECT_TRUE(same_bits(weights_of(*asked), weights_of(*learner)));
+  EXPECT_TRUE(same_bits(asked->predict(other.x[0]), learner->predict(other.x[0])));
 }
 
 TEST_P(Contract, LearnNeedsNoPredict) {
@@ -685,7 +729,9 @@ TEST_P(Contract, NothingIsAllocatedAfterConstruction) {
   const std::size_t before = allocations;
   for (std::size_t t = 0; t < length; ++t) {
     learner->predict(stream.x[t]);
+    learner->spread();
     learner->predict(bad);
+    learner->spread();
     learner->forecast(3, future, ahead);
     if (t % 4 == 3)
       learner->advance(stream.x[t]);
@@ -712,6 +758,8 @@ TEST_P(Contract, LeavesTheCallersArithmeticAlone) {
   for (std::size_t t = 0; t < 10; ++t) {
     learner->predict(stream.x[t]);
     EXPECT_TRUE(denormals_work()) << "predict";
+    learner->spread();
+    EXPECT_TRUE(denormals_work()) << "spread";
     t % 3 == 2 ? learner->advance(stream.x[t]) : learner->learn(stream.x[t], stream.d[t]);
     EXPECT_TRUE(denormals_work()) << "learn or advance";
     learner->learn(Vector(n_x, nan), stream.d[t]);
