@@ -13,6 +13,7 @@
 #include "io/snapshot_file.h"
 #include "learner/auto.h"
 #include "learner/footprint.h"
+#include "stream/checkpoint.h"
 #include "view/progress.h"
 #include "view/table.h"
 
@@ -26,7 +27,7 @@ struct InspectArguments {
   std::string preset;
   std::size_t hidden = 0;
   std::vector<std::string> set;
-  std::string snapshot;
+  std::string file;  // a snapshot or a checkpoint
 };
 
 struct ColumnFacts {
@@ -151,28 +152,76 @@ void describe(const Contender& c) {
   fmt::print("{}", table.to_text(view::is_terminal(stdout)));
 }
 
-void describe_snapshot(const std::string& file) {
-  const auto learner = read_snapshot(file);
-  const Recipe& recipe = *learner->recipe();
-  const std::string name = name_of(recipe.options.rule);
-  fmt::print("{}: {}{} after {} samples, {:.1f} KiB\n", file, name,
-             recipe.scaled ? ", scaled," : "", learner->samples(),
-             static_cast<double>(std::filesystem::file_size(file)) / 1024);
-  describe({name, recipe.options, recipe.scaled});
-  const auto experts = expert_names(recipe.options);
+void describe_weights(const std::vector<std::string>& experts, std::span<const double> weights) {
   if (experts.empty()) return;
-  // Any step reports them, and one without a target leaves them as they are.
-  const auto weights = learner->advance(std::vector<double>(learner->inputs())).weights;
   view::Table table({{"expert", view::Align::left}, {"weight"}});
   for (std::size_t j = 0; j < experts.size(); ++j)
     table.add_row({experts[j], fmt::format("{:.4f}", weights[j])});
   fmt::print("\n{}", table.to_text(view::is_terminal(stdout)));
 }
 
+void describe(const std::string& name, Learner& learner) {
+  const Recipe& recipe = *learner.recipe();
+  describe({name, recipe.options, recipe.scaled});
+  // Any step reports them, and one that is refused leaves all as it is.
+  describe_weights(expert_names(recipe.options), learner.learn({}, {}).weights);
+}
+
+void describe(const StreamModel& model) {
+  const Errors errors = model.score().all();
+  const auto number = [](double v) { return view::format_number(v, 4); };
+  fmt::print("{} samples, {} waiting for a target; RMSE {}, MAE {}, NSE {}\n", model.samples(),
+             model.pending(), number(errors.rmse), number(errors.mae), number(errors.nse));
+  if (const Intervals* intervals = model.intervals(); intervals != nullptr)
+    for (std::size_t k = 0; k < intervals->outputs(); ++k)
+      fmt::print("intervals of target {} held {:.1f} % of {} ({:.0f} % wanted)\n", k + 1,
+                 100 * intervals->coverage(k), intervals->counted(k), 100 * intervals->nominal());
+}
+
+// What is in a snapshot or a checkpoint.
+void describe_file(const std::string& file) {
+  try {
+    const auto bytes = read_bytes(file);
+    const double size = static_cast<double>(bytes.size()) / 1024;
+    const auto title = [&](const Learner& learner) {
+      const Recipe& recipe = *learner.recipe();
+      const std::string name = name_of(recipe.options.rule);
+      fmt::print("{}: {}{} after {} samples, {:.1f} KiB\n", file, name,
+                 recipe.scaled ? ", scaled," : "", learner.samples(), size);
+      return name;
+    };
+    if (!is_checkpoint(bytes)) {
+      const auto learner = load(bytes);
+      return describe(title(*learner), *learner);
+    }
+    const Checkpoint checkpoint = checkpoint_of(bytes);
+    if (checkpoint.model.empty()) {
+      fmt::print("{}: a checkpoint of a stream, without models, {:.1f} KiB\n", file, size);
+    } else {
+      const auto model = model_of(checkpoint);
+      const auto learner = model->learner().clone();
+      const std::string name = title(*learner);
+      if (!checkpoint.key.empty()) fmt::print("the model of key {}\n", checkpoint.key);
+      describe(*model);
+      describe(name, *learner);
+    }
+    if (!checkpoint.stream.empty()) {
+      const StreamCounts counts = counts_of(checkpoint);
+      fmt::print(
+          "\nstream: {} lines, {} refused; {} samples, {} targets learnt, {} missing, {} too "
+          "late; {} updates gated, {} rejected\n",
+          counts.lines, counts.refused, counts.samples, counts.learnt, counts.missing, counts.late,
+          counts.gated, counts.rejected);
+    }
+  } catch (const SnapshotError& error) {
+    throw SnapshotError(fmt::format("{}: {}", file, error.what()));
+  }
+}
+
 void inspect(InspectArguments& a) {
-  if (!a.snapshot.empty()) return describe_snapshot(a.snapshot);
+  if (!a.file.empty()) return describe_file(a.file);
   if (a.data.empty() && a.learners.empty())
-    throw std::invalid_argument("inspect what? Give --data, --learner or both, or --snapshot");
+    throw std::invalid_argument("inspect what? Give --data, --learner or both, or a snapshot");
   Dataset data;
   if (!a.data.empty()) data = load(a.data, is_generated(a.data) ? 5000 : 0, a.columns);
   auto contenders = make_contenders(a.learners, a.preset, data);
@@ -205,16 +254,16 @@ void add_inspect(CLI::App& app) {
   cmd->add_option("--preset", a->preset, "As for run");
   cmd->add_option("--hidden", a->hidden, "Units, as for run")->check(whole_number(1, 1e6));
   cmd->add_option("--set", a->set, "As for run");
-  CLI::Option* snapshot =
-      cmd->add_option("--snapshot", a->snapshot, "A learner that run --save has kept");
+  CLI::Option* file =
+      cmd->add_option("FILE", a->file, "What run --save or stream --checkpoint has kept");
   for (const char* other :
        {"--data", "--target", "--inputs", "--learner", "--preset", "--hidden", "--set"})
-    snapshot->excludes(cmd->get_option(other));
+    file->excludes(cmd->get_option(other));
   cmd->footer(
       "  kalstream inspect --data my.csv\n"
       "  kalstream inspect --data my.csv --learner auto\n"
       "  kalstream inspect --learner alg2,ekf --preset authors:kin8nm\n"
-      "  kalstream inspect --snapshot learnt.kal\n");
+      "  kalstream inspect learnt.kal\n");
   cmd->callback([a] { inspect(*a); });
 }
 

@@ -74,6 +74,7 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   app.get_formatter()->column_width(34);
   cli::add_run(app);
+  cli::add_stream(app);
   cli::add_demo(app);
   cli::add_generate(app);
   cli::add_inspect(app);

@@ -30,6 +30,9 @@ std::string list_of(const std::vector<std::string>& names) {
 
 }  // namespace
 
+SampleReader::SampleReader(std::string source, SampleFields fields)
+    : source_(std::move(source)), fields_(std::move(fields)) {}
+
 // ---- JSON.
 
 /// Takes the parser's events and notes the fields of one line. Structures inside of it are passed

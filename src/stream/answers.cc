@@ -22,7 +22,7 @@ void append(std::string& to, double v, const char* none) {
     to += none;
 }
 
-std::string quoted(std::string_view text) {
+std::string json_text(std::string_view text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
@@ -73,7 +73,7 @@ const std::string& AnswerWriter::refusal(std::uint64_t line, std::string_view re
   text_.clear();
   if (shape_.json)
     text_ = fmt::format("{{\"line\":{},\"status\":\"refused\",\"error\":{}}}\n", line,
-                        quoted(reason));
+                        json_text(reason));
   return text_;
 }
 
@@ -81,8 +81,8 @@ void AnswerWriter::write_json(const Sample& sample, const Answer& answer) {
   text_ += '{';
   if (answer.sample > 0) text_ += fmt::format("\"sample\":{},", answer.sample);
   if (!sample.id.empty())
-    text_ += fmt::format("\"id\":{},", sample.id_is_text ? quoted(sample.id) : sample.id);
-  if (shape_.keys) text_ += fmt::format("\"key\":{},", quoted(sample.key));
+    text_ += fmt::format("\"id\":{},", sample.id_is_text ? json_text(sample.id) : sample.id);
+  if (shape_.keys) text_ += fmt::format("\"key\":{},", json_text(sample.key));
   text_ += fmt::format("\"status\":\"{}\"", name_of(answer.status));
   if (!answer.prediction.empty()) {
     text_ += ",\"prediction\":";

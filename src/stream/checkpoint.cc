@@ -2,6 +2,7 @@
 
 #include "core/archive.h"
 #include "core/envelope.h"
+#include "io/snapshot_file.h"
 
 namespace kalstream {
 namespace {
@@ -41,6 +42,25 @@ Checkpoint checkpoint_of(std::span<const std::byte> bytes) {
 
 bool is_checkpoint(std::span<const std::byte> bytes) {
   return begins_like(checkpoint_envelope, bytes);
+}
+
+StreamCounts counts_of(const Checkpoint& checkpoint) {
+  StreamCounts counts;
+  Archive from{std::span<const std::byte>(checkpoint.stream)};
+  counts.exchange(from);
+  return counts;
+}
+
+std::unique_ptr<Learner> read_learner(const std::filesystem::path& path) {
+  try {
+    const auto bytes = read_bytes(path);
+    if (!is_checkpoint(bytes)) return load(bytes);
+    const Checkpoint checkpoint = checkpoint_of(bytes);
+    if (checkpoint.model.empty()) throw SnapshotError("there is no learner in this checkpoint");
+    return model_of(checkpoint)->learner().clone();
+  } catch (const SnapshotError& error) {
+    throw SnapshotError(path.string() + ": " + error.what());
+  }
 }
 
 std::unique_ptr<StreamModel> model_of(const Checkpoint& checkpoint, const ModelOptions* options) {

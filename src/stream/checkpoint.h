@@ -15,14 +15,14 @@ namespace kalstream {
 
 /// What the stream has counted since its beginning.
 struct StreamCounts {
-  std::uint64_t lines = 0;      ///< read, of any kind
-  std::uint64_t refused = 0;    ///< could not be used
-  std::uint64_t samples = 0;    ///< predicted
-  std::uint64_t learnt = 0;     ///< with a target
-  std::uint64_t missing = 0;    ///< passed without one
-  std::uint64_t late = 0;       ///< targets of samples that did not wait any more
-  std::uint64_t gated = 0;      ///< updates the rule held back
-  std::uint64_t rejected = 0;   ///< updates that would have done harm
+  std::uint64_t lines = 0;     ///< read, of any kind
+  std::uint64_t refused = 0;   ///< could not be used
+  std::uint64_t samples = 0;   ///< predicted
+  std::uint64_t learnt = 0;    ///< with a target
+  std::uint64_t missing = 0;   ///< passed without one
+  std::uint64_t late = 0;      ///< targets of samples that did not wait any more
+  std::uint64_t gated = 0;     ///< updates the rule held back
+  std::uint64_t rejected = 0;  ///< updates that would have done harm
 
   void exchange(Archive& archive);
 };
@@ -41,6 +41,14 @@ Checkpoint checkpoint_of(std::span<const std::byte> bytes);
 bool is_checkpoint(std::span<const std::byte> bytes);
 
 /// The model in it, with these options, or as it was. Throws SnapshotError.
-std::unique_ptr<StreamModel> model_of(const Checkpoint& checkpoint, const ModelOptions* options);
+std::unique_ptr<StreamModel> model_of(const Checkpoint& checkpoint,
+                                      const ModelOptions* options = nullptr);
+
+/// The learner in a file that is a snapshot, or a checkpoint with a model. Throws SnapshotError,
+/// naming the path.
+std::unique_ptr<Learner> read_learner(const std::filesystem::path& path);
+
+/// What the stream in it had counted.
+StreamCounts counts_of(const Checkpoint& checkpoint);
 
 }  // namespace kalstream

@@ -24,9 +24,7 @@ constexpr std::chrono::milliseconds look_again{100};
   throw std::runtime_error(what + ": " + std::strerror(errno));
 }
 
-int open_file(const std::string& path) {
-  return ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-}
+int open_file(const std::string& path) { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); }
 
 }  // namespace
 
@@ -46,8 +44,8 @@ LineSource::Event LineSource::next(std::chrono::milliseconds most) {
   const auto until = std::chrono::steady_clock::now() + most;
   while (!take_line()) {
     if (ended_) return Event::end;
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(
-        until - std::chrono::steady_clock::now());
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
     if (!wait(std::max(left, std::chrono::milliseconds(0)))) {
       if (left.count() <= 0) return Event::idle;
       pollfd woken{wake_, POLLIN, 0};

@@ -29,11 +29,12 @@ void exchange(Archive& archive, std::vector<double>& values, std::size_t n) {
 
 void exchange(Archive& archive, std::vector<Interval>& intervals, std::size_t n) {
   intervals.resize(n);
+  const auto not_infinite = [](double v) { return !std::isinf(v); };
   for (Interval& i : intervals) {
-    for (double* v : {&i.low, &i.high, &i.log_spread})
-      archive.number(*v, [](double number) { return !std::isinf(number); });
-    for (double* v : {&i.d_hat, &i.unrest, &i.doubt}) archive.number(*v);
-    archive.number(i.scale, Archive::not_negative);
+    for (double* v : {&i.low, &i.high, &i.origin.d_hat, &i.origin.log_spread})
+      archive.number(*v, not_infinite);
+    archive.number(i.origin.scale, Archive::not_negative);
+    for (double& v : i.origin.features) archive.number(v);
   }
 }
 

@@ -20,9 +20,9 @@ struct ModelOptions {
   static constexpr std::size_t longest_delay = 1'000'000;
   static constexpr std::size_t longest_horizon = 1000;
 
-  bool learns = true;          ///< false: predicts only, and learns nothing from targets
-  double coverage = 0;         ///< of intervals; 0: none
-  std::size_t horizon = 0;     ///< samples to forecast after each
+  bool learns = true;            ///< false: predicts only, and learns nothing from targets
+  double coverage = 0;           ///< of intervals; 0: none
+  std::size_t horizon = 0;       ///< samples to forecast after each
   std::size_t max_delay = 1000;  ///< samples that may come between one and its target
 };
 
@@ -38,8 +38,8 @@ struct Answer {
   Status status = Status::predicted;
   std::uint64_t sample = 0;  ///< counted from 1; 0 if late
   std::span<const double> prediction;
-  std::span<const Interval> interval;       ///< of the prediction; empty if not asked for
-  std::span<const double> forecast;         ///< horizon × outputs
+  std::span<const Interval> interval;  ///< of the prediction; empty if not asked for
+  std::span<const double> forecast;    ///< horizon × outputs
   std::span<const Interval> forecast_interval;
 };
 
@@ -118,7 +118,8 @@ class StreamModel {
   RunningScore score_;
   bool target_known_ = false;  // the first is not scored: nothing could be known before it
   std::deque<Waiting> pending_;
-  std::size_t ahead_ = 0;  // of pending_, those the learner's forecast has passed; 0: none under way
+  std::size_t ahead_ =
+      0;  // of pending_, those the learner's forecast has passed; 0: none under way
   // Of predictions, of predictions across samples that wait, of forecasts by lead.
   std::vector<Intervals> intervals_;
   std::deque<Forecast> forecasts_;

@@ -40,7 +40,9 @@ std::string Models::file_name(const std::string& key) {
   return name + ".kal";
 }
 
-const StreamModel* Models::only() const { return models_.empty() ? nullptr : models_.front().model.get(); }
+const StreamModel* Models::only() const {
+  return models_.empty() ? nullptr : models_.front().model.get();
+}
 
 std::size_t Models::pending() const {
   std::size_t sum = 0;
@@ -94,8 +96,7 @@ void Models::make_room() {
   for (std::size_t k = 0; k < leave; ++k) {
     --first;
     if (first->changed)
-      batch.add(path_of(first->key),
-                as_text(to_bytes({{}, first->key, first->model->to_bytes()})));
+      batch.add(path_of(first->key), as_text(to_bytes({{}, first->key, first->model->to_bytes()})));
   }
   batch.commit();
   for (auto e = first; e != models_.end(); ++e) by_key_.erase(e->key);

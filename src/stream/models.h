@@ -22,8 +22,8 @@ class Models {
          std::size_t most);
 
   /// The model of the key: made, or brought back, if it is not in memory. Throws DataError if there
-  /// may be no more, SnapshotError if its file cannot be used, std::runtime_error if one that has to
-  /// go cannot be written.
+  /// may be no more, SnapshotError if its file cannot be used, std::runtime_error if one that has
+  /// to go cannot be written.
   StreamModel& of(const std::string& key);
 
   /// Writes all that were used since they were written last.

@@ -88,12 +88,11 @@ void StreamSession::go_on() {
     counts_.lines = 0;
   }
   options_.say(fmt::format("going on after {} samples from {}{}", counts_.samples, file.string(),
-                           same                      ? fmt::format(", in {} at line {}", source_name_,
-                                                                   counts_.lines + 1)
-                           : options_.replay         ? fmt::format(", at line {}", lines_to_pass_ + 1)
-                           : source_.is_file() ? fmt::format("; {} is another file than then",
-                                                             source_name_)
-                                               : ""));
+                           same ? fmt::format(", in {} at line {}", source_name_, counts_.lines + 1)
+                           : options_.replay ? fmt::format(", at line {}", lines_to_pass_ + 1)
+                           : source_.is_file()
+                               ? fmt::format("; {} is another file than then", source_name_)
+                               : ""));
 }
 
 void StreamSession::exchange(Archive& archive) {
@@ -109,9 +108,10 @@ void StreamSession::exchange(Archive& archive) {
   if (!archive.reading()) recipe = own;
   archive.text(recipe);
   if (recipe != own)
-    throw SnapshotError(fmt::format("its learner is another than the options say; use the same "
-                                    "options as before, or another checkpoint\n  there: {}\n  here:  {}",
-                                    recipe, own));
+    throw SnapshotError(
+        fmt::format("its learner is another than the options say; use the same "
+                    "options as before, or another checkpoint\n  there: {}\n  here:  {}",
+                    recipe, own));
   bool scored = score_.has_value();
   archive.flag(scored);
   if (archive.reading() && scored) score_.emplace(reader_.outputs());
@@ -126,7 +126,8 @@ std::string StreamSession::recipe_text() const {
   const Recipe& recipe = *learner->recipe();
   std::string text = name_of(recipe.options.rule);
   if (recipe.scaled) text += " scaled";
-  for (const Setting& s : settings_of(recipe.options)) text += fmt::format(" {}={}", s.key, s.value);
+  for (const Setting& s : settings_of(recipe.options))
+    text += fmt::format(" {}={}", s.key, s.value);
   return text;
 }
 
@@ -136,13 +137,12 @@ void StreamSession::begin() {
   const std::size_t outputs = reader_.outputs();
   const auto make = [this, inputs, outputs] { return options_.make(inputs, outputs); };
   make();  // complains now, if at all
-  models_.emplace(make, options_.model, has_keys() && !options_.checkpoint.empty()
-                                            ? options_.checkpoint / "models"
-                                            : fs::path(),
-                  has_keys() ? options_.max_models : 1);
+  models_.emplace(
+      make, options_.model,
+      has_keys() && !options_.checkpoint.empty() ? options_.checkpoint / "models" : fs::path(),
+      has_keys() ? options_.max_models : 1);
   if (!score_) score_.emplace(outputs);
-  const bool json =
-      options_.json_answers.value_or(reader_.format() == SampleFields::Format::json);
+  const bool json = options_.json_answers.value_or(reader_.format() == SampleFields::Format::json);
   answers_ = AnswerWriter({.json = json,
                            .keys = has_keys(),
                            .intervals = options_.model.coverage > 0,
@@ -165,8 +165,8 @@ void StreamSession::run() {
   if (const std::string rest = notices_.rest(); !rest.empty())
     options_.say(rest.substr(0, rest.size() - 1));
   if (counts_.refused > 0 && counts_.samples == 0)
-    throw DataError(fmt::format("{}: not one of {} lines could be used", source_name_,
-                                counts_.refused));
+    throw DataError(
+        fmt::format("{}: not one of {} lines could be used", source_name_, counts_.refused));
 }
 
 void StreamSession::loop() {
@@ -228,10 +228,11 @@ void StreamSession::refuse(const std::string& reason) {
 void StreamSession::answered(const Answer& answer) {
   if (answer.status == Answer::Status::late) {
     ++counts_.late;
-    warn(Warning::late_label,
-         fmt::format("{}: no sample {} waits for a target: it is unknown, has one, or is older than "
-                     "--max-delay {}",
-                     place_of(source_name_, counts_.lines), sample_->id, options_.model.max_delay));
+    warn(
+        Warning::late_label,
+        fmt::format("{}: no sample {} waits for a target: it is unknown, has one, or is older than "
+                    "--max-delay {}",
+                    place_of(source_name_, counts_.lines), sample_->id, options_.model.max_delay));
   } else if (answer.status != Answer::Status::labelled) {
     ++counts_.samples;
   }
@@ -348,8 +349,7 @@ void StreamSession::publish() {
   const auto now = Clock::now();
   const double seconds = std::chrono::duration<double>(now - last_publication_).count();
   if (seconds > 0)
-    samples_per_second_ =
-        static_cast<double>(counts_.samples - samples_at_publication_) / seconds;
+    samples_per_second_ = static_cast<double>(counts_.samples - samples_at_publication_) / seconds;
   last_publication_ = now;
   samples_at_publication_ = counts_.samples;
   if (!server_ && options_.metrics_file.empty()) return;

@@ -26,7 +26,7 @@
 namespace kalstream {
 
 struct StreamOptions {
-  std::string follow;      ///< a file that grows; empty: the descriptor `in`
+  std::string follow;  ///< a file that grows; empty: the descriptor `in`
   int in = 0;
   int out = 1;
   SampleFields fields;
@@ -34,14 +34,14 @@ struct StreamOptions {
   std::function<std::unique_ptr<Learner>(std::size_t inputs, std::size_t outputs)> make;
   ModelOptions model;
   std::size_t max_models = 10'000;
-  bool strict = false;     ///< the first line that cannot be used ends the stream
+  bool strict = false;               ///< the first line that cannot be used ends the stream
   std::optional<bool> json_answers;  ///< unset: as the stream is written
 
   std::filesystem::path checkpoint;  ///< a file, or with keys a folder; empty: none
   std::uint64_t every_samples = 0;   ///< 0: by time
   std::chrono::milliseconds every{30'000};
-  bool resume = false;   ///< goes on from the checkpoint, if there is one
-  bool replay = false;   ///< the stream begins again with its first line: known ones are passed over
+  bool resume = false;  ///< goes on from the checkpoint, if there is one
+  bool replay = false;  ///< the stream begins again with its first line: known ones are passed over
 
   std::filesystem::path metrics_file;
   std::optional<std::uint16_t> metrics_port;

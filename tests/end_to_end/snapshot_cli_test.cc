@@ -1,4 +1,4 @@
-// run --save, run --resume and inspect --snapshot.
+// run --save, run --resume and inspect.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -69,8 +69,8 @@ TEST(Snapshots, GoOnInPlace) {
   const Ran again = w.kalstream("run --data d.csv --resume s.kal --save s.kal --json -");
   ASSERT_EQ(again.exit_code, fine) << again.err;
   EXPECT_THAT(again.out, HasSubstr("\"scored\": 60"));  // the first row, too: targets are known
-  EXPECT_THAT(w.kalstream("inspect --snapshot s.kal").out, HasSubstr("rls after 120 samples"));
-  EXPECT_THAT(w.kalstream("inspect --snapshot s.kal.previous").out,
+  EXPECT_THAT(w.kalstream("inspect s.kal").out, HasSubstr("rls after 120 samples"));
+  EXPECT_THAT(w.kalstream("inspect s.kal.previous").out,
               HasSubstr("rls after 60 samples"));
   EXPECT_EQ(w.files(), 3U);
 }
@@ -82,7 +82,7 @@ TEST(Snapshots, InspectExplainsOne) {
                         "--set error_bounds=0.5,0.125")
                 .exit_code,
             fine);
-  const Ran ran = w.kalstream("inspect --snapshot s.kal");
+  const Ran ran = w.kalstream("inspect s.kal");
   ASSERT_EQ(ran.exit_code, fine) << ran.err;
   EXPECT_THAT(ran.out,
               AllOf(HasSubstr("s.kal: alg2, scaled, after 60 samples"), HasSubstr("KiB"),
@@ -111,8 +111,8 @@ TEST(Snapshots, ErrorsSayWhatToDo) {
   expect("run --data d.csv --resume s.kal --set lags=3", usage, "--set");
   expect("run --data d.csv --resume d.csv", bad_data, "d.csv: this is not a kalstream snapshot");
   expect("run --data d.csv --resume none.kal", bad_data, "none.kal: cannot open");
-  expect("inspect --snapshot d.csv", bad_data, "not a kalstream snapshot");
-  expect("inspect --snapshot s.kal --learner ar", usage, "--learner");
+  expect("inspect d.csv", bad_data, "not a kalstream snapshot");
+  expect("inspect s.kal --learner ar", usage, "--learner");
 }
 
 }  // namespace

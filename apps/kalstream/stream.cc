@@ -1,0 +1,337 @@
+// kalstream stream: answers a live stream line by line, learning from each.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <charconv>
+#include <cmath>
+#include <memory>
+#include <optional>
+
+#include "commands.h"
+#include "config/settings.h"
+#include "eval/budget.h"
+#include "io/atomic_file.h"
+#include "stream/session.h"
+#include "view/progress.h"
+#include "view/table.h"
+
+namespace kalstream::cli {
+namespace {
+
+struct StreamArguments {
+  std::string follow;
+  std::string format;
+  ColumnChoice columns;
+  std::string id = "id";
+  std::string key;
+  std::size_t max_models = 10'000;
+  std::string learner = "auto";
+  std::string start;
+  std::size_t lags = 0;
+  std::size_t hidden = 0;
+  std::size_t window = 0;
+  std::size_t experts = 0;
+  double budget_us = 0;
+  std::uint64_t seed = 1;
+  std::vector<std::string> set;
+  bool unscaled = false;
+  bool predict_only = false;
+  std::size_t horizon = 0;
+  double interval = 0;
+  std::size_t max_delay = 1000;
+  std::string checkpoint;
+  std::string every = "30s";
+  bool resume = false;
+  bool replay = false;
+  std::string answers;
+  std::string metrics_file;
+  std::optional<std::uint16_t> metrics_port;
+  std::string json;
+  bool strict = false;
+  bool quiet = false;
+};
+
+// "5000": samples; "30s", "5m", "2h": time.
+void set_every(const std::string& text, StreamOptions& options) {
+  double n = 0;
+  const char* const end = text.data() + text.size();
+  const auto [unit, error] = std::from_chars(text.data(), end, n);
+  const std::string_view rest(unit, static_cast<std::size_t>(end - unit));
+  const double seconds = rest == "s" ? 1 : rest == "m" ? 60 : rest == "h" ? 3600 : 0;
+  const bool sound = error == std::errc() && n > 0 && n * std::max(seconds, 1.0) <= 1e9;
+  if (sound && rest.empty() && n == std::floor(n))
+    options.every_samples = static_cast<std::uint64_t>(n);
+  else if (sound && seconds > 0)
+    options.every = std::chrono::milliseconds(std::max(1L, std::lround(1000 * n * seconds)));
+  else
+    throw std::invalid_argument(
+        fmt::format("--every {}: write a number of samples (5000) or a time (30s, 5m, 2h)", text));
+}
+
+Contender contender_of(const StreamArguments& a) {
+  auto contenders = make_contenders({a.learner}, "", {});
+  Contender& c = contenders.front();
+  c.scaled = !a.unscaled;
+  if (a.hidden > 0) c.options.network.hidden = a.hidden;
+  if (a.window > 0) c.options.network.window = a.window;
+  if (auto* rule = std::get_if<Auto>(&c.options.rule))
+    rule->experts = a.experts;
+  else if (a.experts > 0 || a.budget_us > 0)
+    throw std::invalid_argument("--experts and --budget-us are for auto and auto-max");
+  if (a.lags > 0) set_lags(contenders, a.lags);
+  for (const std::string& assignment : a.set) {
+    if (assignment.find("..") != std::string::npos && assignment.find('@') == std::string::npos)
+      throw std::invalid_argument(
+          fmt::format("--set {}: a stream has no end to span; write A..B@SAMPLES", assignment));
+    apply_setting(contenders, assignment, 1);
+  }
+  c.options.network.seed = a.seed;
+  return c;
+}
+
+// What makes a learner once the first sample tells how many inputs and targets there are.
+auto maker(const StreamArguments& a, const std::function<void(const std::string&)>& say) {
+  using Make = std::function<std::unique_ptr<Learner>(std::size_t, std::size_t)>;
+  if (!a.start.empty()) {
+    std::shared_ptr<const Learner> start = read_learner(a.start);
+    return Make([start, file = a.start](std::size_t inputs, std::size_t outputs) {
+      if (start->inputs() != inputs || start->outputs() != outputs)
+        throw std::invalid_argument(fmt::format(
+            "--start {}: the learner has {} inputs and {} targets, the stream {} and {}", file,
+            start->inputs(), start->outputs(), inputs, outputs));
+      return start->clone();
+    });
+  }
+  auto chosen = std::make_shared<std::size_t>(0);  // experts within the budget, once measured
+  return Make([c = contender_of(a), budget = a.budget_us, chosen, say](
+                  std::size_t inputs, std::size_t outputs) mutable {
+    c.options.network.inputs = inputs;
+    c.options.network.outputs = outputs;
+    auto* rule = std::get_if<Auto>(&c.options.rule);
+    if (budget > 0 && *chosen == 0) {
+      c.options.validate();
+      const ExpertChoice choice = choose_experts(c.options, budget);
+      *chosen = choice.experts;
+      say(fmt::format("{}--experts {} of {}, some {} µs per sample",
+                      choice.within ? "" : "cannot keep within the budget: ", choice.experts,
+                      choice.most, view::format_number(choice.us, 3)));
+    }
+    if (budget > 0) rule->experts = *chosen;
+    return make_from({c.options, c.scaled && !takes_raw_data(c.options.rule)});
+  });
+}
+
+std::string summary(const StreamStatus& s) {
+  const auto number = [](double v) { return view::format_number(v, 4); };
+  const auto time = [](double seconds) {
+    return seconds < 1e-3 ? fmt::format("{:.3g} µs", 1e6 * seconds)
+                          : fmt::format("{:.3g} ms", 1e3 * seconds);
+  };
+  std::string text = fmt::format("{} samples predicted, {} targets learnt, {} missing",
+                                 s.samples_predicted, s.targets_learnt, s.targets_missing);
+  const auto also = [&](std::uint64_t n, const char* what) {
+    if (n > 0) text += fmt::format(", {} {}", n, what);
+  };
+  also(s.labels_pending, "still waiting for a target");
+  also(s.labels_late, "targets too late");
+  also(s.lines_refused, "lines refused");
+  also(s.updates_rejected, "updates rejected");
+  also(s.models_in_memory + s.models_on_disk > 1 ? s.models_in_memory + s.models_on_disk : 0,
+       "models");
+  if (!std::isnan(s.errors.rmse)) {
+    text += fmt::format("\nRMSE {}, MAE {}, NSE {}", number(s.errors.rmse), number(s.errors.mae),
+                        number(s.errors.nse));
+    if (s.samples_predicted > 2000)
+      text += fmt::format("; NSE of the last thousand {}", number(s.recent_errors.nse));
+  }
+  if (!std::isnan(s.coverage))
+    text += fmt::format("\nintervals held {:.1f} % of the targets ({:.0f} % wanted)",
+                        100 * s.coverage, 100 * s.coverage_nominal);
+  if (s.latency.count > 0)
+    text += fmt::format("\nlatency per sample: median {}, 99 % within {}, longest {}",
+                        time(s.latency.p50), time(s.latency.p99), time(s.latency.max));
+  return text;
+}
+
+std::string summary_json(const StreamStatus& s) {
+  const auto number = [](double v) {
+    return std::isfinite(v) ? nlohmann::json(v) : nlohmann::json();
+  };
+  const nlohmann::ordered_json json{
+      {"learner", s.learner},
+      {"samples", s.samples_predicted},
+      {"learnt", s.targets_learnt},
+      {"missing", s.targets_missing},
+      {"pending", s.labels_pending},
+      {"late", s.labels_late},
+      {"lines", s.lines_read},
+      {"refused", s.lines_refused},
+      {"gated", s.updates_gated},
+      {"rejected", s.updates_rejected},
+      {"models", s.models_in_memory + s.models_on_disk},
+      {"checkpoints", s.checkpoints_written},
+      {"failed_checkpoints", s.checkpoint_failures},
+      {"nse", number(s.errors.nse)},
+      {"rmse", number(s.errors.rmse)},
+      {"mae", number(s.errors.mae)},
+      {"nominal_coverage", number(s.coverage_nominal)},
+      {"coverage", number(s.coverage)},
+      {"seconds", number(s.uptime_seconds)},
+      {"latency_us",
+       {{"median", number(1e6 * s.latency.p50)},
+        {"p99", number(1e6 * s.latency.p99)},
+        {"p999", number(1e6 * s.latency.p999)},
+        {"max", number(1e6 * s.latency.max)},
+        {"mean", number(1e6 * s.latency.sum / static_cast<double>(s.latency.count))}}},
+      {"resident_bytes", s.resident_bytes}};
+  return json.dump(2) + "\n";
+}
+
+void stream(const StreamArguments& a) {
+  StreamOptions options;
+  const auto say = [quiet = a.quiet](const std::string& text) {
+    if (!quiet) fmt::print(stderr, "kalstream: {}\n", text);
+  };
+  options.say = say;
+  options.follow = a.follow;
+  options.fields.columns = a.columns;
+  options.fields.id = a.id;
+  options.fields.key = a.key;
+  if (!a.format.empty())
+    options.fields.format =
+        a.format == "csv" ? SampleFields::Format::delimited : SampleFields::Format::json;
+  options.make = maker(a, say);
+  options.model = {.learns = !a.predict_only,
+                   .coverage = a.interval,
+                   .horizon = a.horizon,
+                   .max_delay = a.max_delay};
+  options.max_models = a.max_models;
+  options.strict = a.strict;
+  if (!a.answers.empty()) options.json_answers = a.answers == "jsonl";
+  options.checkpoint = a.checkpoint;
+  set_every(a.every, options);
+  options.resume = a.resume;
+  options.replay = a.replay;
+  options.metrics_file = a.metrics_file;
+  options.metrics_port = a.metrics_port;
+  if (!a.json.empty()) require_writable(a.json);
+
+  StreamSession session(options);
+  if (session.metrics_port() > 0)
+    say(fmt::format(
+        "metrics at http://127.0.0.1:{0}/metrics; 'kalstream top --metrics-port {0}' shows them",
+        session.metrics_port()));
+  const auto report = [&] {
+    const StreamStatus status = session.status();
+    if (!a.json.empty()) write_file(a.json, summary_json(status));
+    if (!a.quiet) fmt::print(stderr, "{}\n", summary(status));
+  };
+  try {
+    session.run();
+  } catch (const std::runtime_error&) {
+    report();
+    throw;
+  }
+  report();
+}
+
+}  // namespace
+
+void add_stream(CLI::App& app) {
+  auto a = std::make_shared<StreamArguments>();
+  CLI::App* cmd = app.add_subcommand(
+      "stream", "Answer a live stream line by line, learning from every target; for months");
+  cmd->add_option("--follow", a->follow,
+                  "Read this file and wait for what is appended, also across rotation, instead of "
+                  "standard input");
+  cmd->add_option("--format", a->format, "jsonl or csv (default: the first line tells)")
+      ->check(CLI::IsMember({"jsonl", "csv"}));
+  cmd->add_option("--target", a->columns.targets,
+                  "Target fields, by name or number from 1 (default: 'target', else the last)")
+      ->delimiter(',');
+  cmd->add_option("--inputs", a->columns.inputs,
+                  "Input fields, or none for a time series (default: all other numbers)")
+      ->delimiter(',');
+  cmd->add_option("--id", a->id, "Field that names a sample, so that its target can come later")
+      ->capture_default_str();
+  cmd->add_option("--key", a->key, "Field that names a model: one for each of its values");
+  cmd->add_option("--max-models", a->max_models,
+                  "Models in memory; others wait in the folder of --checkpoint")
+      ->check(whole_number(1, 1e9))
+      ->capture_default_str();
+  CLI::Option* learner =
+      cmd->add_option("--learner", a->learner, "As for run")->capture_default_str();
+  CLI::Option* start = cmd->add_option("--start", a->start,
+                                       "Begin with the learner that 'run --save' or another stream has kept");
+  cmd->add_option("--lags", a->lags, "So many past targets are inputs as well")
+      ->check(whole_number(1, 1e5));
+  cmd->add_option("--hidden", a->hidden, "Units (default 16)")->check(whole_number(1, 1e6));
+  cmd->add_option("--window", a->window, "Samples to back-propagate through (default 10)")
+      ->check(whole_number(1, 1e6));
+  CLI::Option* experts = cmd->add_option("--experts", a->experts, "Networks of auto (default: all)")
+                             ->check(whole_number(1, 1e3));
+  cmd->add_option("--budget-us", a->budget_us,
+                  "As many of them as keep a sample within this many microseconds here")
+      ->check(whole_number(1, 1e9))
+      ->excludes(experts);
+  cmd->add_option("--seed", a->seed, "Of the random start")->capture_default_str();
+  cmd->add_option("--set", a->set, "key=value ..., as for run");
+  cmd->add_flag("--unscaled", a->unscaled,
+                "Give inputs and targets to the network as they are; by itself it sees them "
+                "standardised, causally");
+  for (const char* decided : {"--learner", "--lags", "--hidden", "--window", "--experts",
+                              "--budget-us", "--seed", "--set", "--unscaled"})
+    start->excludes(cmd->get_option(decided));
+  (void)learner;
+  cmd->add_flag("--predict-only,!--learn", a->predict_only,
+                "Predict and score, but learn nothing (default: --learn)");
+  cmd->add_option("--horizon", a->horizon,
+                  "Forecast this many samples after each, inputs staying what they are")
+      ->check(whole_number(1, ModelOptions::longest_horizon));
+  cmd->add_option("--interval", a->interval,
+                  "Bounds around every prediction that hold this fraction of targets, e.g. 0.9")
+      ->check(CLI::Range(0.01, 0.999));
+  cmd->add_option("--max-delay", a->max_delay,
+                  "A sample with an id waits for its target while this many others come")
+      ->check(whole_number(0, ModelOptions::longest_delay))
+      ->capture_default_str();
+  CLI::Option* checkpoint =
+      cmd->add_option("--checkpoint", a->checkpoint,
+                      "Keep everything in this file (with --key: folder), to go on from");
+  cmd->add_option("--every", a->every, "Between checkpoints: samples (5000) or time (30s, 5m, 2h)")
+      ->capture_default_str()
+      ->needs(checkpoint);
+  CLI::Option* resume = cmd->add_flag("--resume", a->resume,
+                                      "Go on from the checkpoint if there is one; a file goes on "
+                                      "where it was, a pipe with what comes")
+                            ->needs(checkpoint);
+  cmd->add_flag("--replay", a->replay,
+                "With --resume: the pipe begins again with its first line; what the checkpoint "
+                "knows is passed over")
+      ->needs(resume);
+  cmd->add_option("--answers", a->answers, "jsonl or csv (default: as the stream is written)")
+      ->check(CLI::IsMember({"jsonl", "csv"}));
+  cmd->add_option("--metrics-file", a->metrics_file,
+                  "Write metrics every second, in Prometheus' text format");
+  cmd->add_option("--metrics-port", a->metrics_port,
+                  "Serve them at http://127.0.0.1:PORT/metrics; 0 takes a free port");
+  cmd->add_option("--json", a->json, "Write a summary at the end as JSON");
+  cmd->add_flag("--strict", a->strict, "Stop at the first line that cannot be used");
+  cmd->add_flag("--quiet", a->quiet, "No warnings, no summary");
+  cmd->footer(
+      "One answer per line:\n"
+      "  {\"temp\":21.5,\"load\":0.3,\"target\":7}   is predicted, answered, then learnt\n"
+      "  {\"id\":8,\"temp\":21.6,\"load\":0.4}       is predicted and waits\n"
+      "  {\"id\":8,\"target\":7.2}                 is its target, learnt when all before it are\n"
+      "CSV works the same, with an empty field for what is missing. A line that cannot be used is\n"
+      "answered with the reason and passed over.\n\n"
+      "  tail -F sensor.jsonl | kalstream stream --interval 0.9\n"
+      "  kalstream stream --follow log.csv --target y --checkpoint state.kal --resume\n"
+      "  mosquitto_sub -t plant/# | kalstream stream --key device --checkpoint models --resume\n"
+      "  kcat -C -t ticks -u | kalstream stream --inputs none --target price --horizon 5\n"
+      "  nc -lk 9000 | kalstream stream --metrics-port 9100\n\n"
+      "SIGTERM and SIGINT write a last checkpoint and end with code 0, SIGHUP writes one.\n");
+  cmd->callback([a] { stream(*a); });
+}
+
+}  // namespace kalstream::cli

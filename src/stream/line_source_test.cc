@@ -1,0 +1,140 @@
+#include "stream/line_source.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <array>
+#include <fstream>
+
+#include "core/archive.h"
+#include "temporary_folder.h"
+
+namespace kalstream {
+namespace {
+
+using namespace std::chrono_literals;
+using Event = LineSource::Event;
+using test::TemporaryFolder;
+
+struct Pipe {
+  Pipe() { EXPECT_EQ(::pipe(ends.data()), 0); }
+  ~Pipe() {
+    ::close(ends[0]);
+    if (ends[1] >= 0) ::close(ends[1]);
+  }
+  void write(std::string_view text) const {
+    EXPECT_EQ(::write(ends[1], text.data(), text.size()), static_cast<ssize_t>(text.size()));
+  }
+  void end() {
+    ::close(ends[1]);
+    ends[1] = -1;
+  }
+  std::array<int, 2> ends{};
+};
+
+void append(const std::filesystem::path& file, std::string_view text) {
+  std::ofstream(file, std::ios::app | std::ios::binary) << text;
+}
+
+TEST(LineSource, LinesOfAPipe) {
+  Pipe pipe;
+  LineSource source(pipe.ends[0], -1, 100);
+  EXPECT_EQ(source.next(0ms), Event::idle);
+  pipe.write("one\ntw");
+  EXPECT_EQ(source.next(1s), Event::line);
+  EXPECT_EQ(source.line(), "one");
+  EXPECT_EQ(source.next(0ms), Event::idle);
+  pipe.write("o\n\nlast");
+  EXPECT_EQ(source.next(1s), Event::line);
+  EXPECT_EQ(source.line(), "two");
+  EXPECT_EQ(source.next(1s), Event::line);
+  EXPECT_EQ(source.line(), "");
+  pipe.end();
+  EXPECT_EQ(source.next(1s), Event::line);
+  EXPECT_EQ(source.line(), "last");
+  EXPECT_EQ(source.next(1s), Event::end);
+  EXPECT_FALSE(source.is_file());
+}
+
+TEST(LineSource, ASignalEndsTheWait) {
+  Pipe pipe;
+  Pipe wake;
+  LineSource source(pipe.ends[0], wake.ends[0], 100);
+  wake.write("x");
+  EXPECT_EQ(source.next(1h), Event::idle);
+}
+
+// Only its beginning is kept, whatever its length.
+TEST(LineSource, LinesTooLong) {
+  const TemporaryFolder folder;
+  const auto file = folder.path / "f";
+  append(file, "short\n" + std::string(1'000'000, 'x') + "\nnext\n" + std::string(200, 'y') + "\n");
+  LineSource source(file.string(), -1, 100);
+  std::vector<std::size_t> lengths;
+  for (int k = 0; k < 4; ++k) {
+    ASSERT_EQ(source.next(1s), Event::line);
+    lengths.push_back(source.line().size());
+  }
+  EXPECT_EQ(lengths, (std::vector<std::size_t>{5, 101, 4, 101}));
+}
+
+TEST(LineSource, FollowsAFileThatGrowsIsRotatedAndCutShort) {
+  const TemporaryFolder folder;
+  const auto file = folder.path / "log";
+  append(file, "1\n2");
+  LineSource source(file.string(), -1, 100);
+  const auto expect_line = [&](const char* text) {
+    ASSERT_EQ(source.next(5s), Event::line);
+    EXPECT_EQ(source.line(), text);
+  };
+  expect_line("1");
+  EXPECT_EQ(source.next(1ms), Event::idle);
+  append(file, "2\n");
+  expect_line("22");
+  append(file, "3\n");
+  std::filesystem::rename(file, folder.path / "log.1");
+  append(folder.path / "log.1", "4\n");  // a writer that has not noticed yet
+  expect_line("3");
+  expect_line("4");
+  append(file, "5\n");
+  expect_line("5");
+  append(file, "longer than what will come\n");
+  expect_line("longer than what will come");
+  std::filesystem::resize_file(file, 0);
+  append(file, "6\n");
+  expect_line("6");
+  EXPECT_THROW(LineSource((folder.path / "none").string(), -1, 100), std::runtime_error);
+}
+
+TEST(LineSource, GoesOnWhereAFileWasRead) {
+  const TemporaryFolder folder;
+  const auto file = folder.path / "log";
+  append(file, "one\ntwo\nthree\n");
+  std::vector<std::byte> bytes;
+  {
+    LineSource source(file.string(), -1, 100);
+    source.next(1s);
+    source.next(1s);
+    Archive to(bytes);
+    source.exchange(to);
+  }
+  const auto go_on = [&](const std::filesystem::path& path) {
+    LineSource source(path.string(), -1, 100);
+    Archive from{std::span<const std::byte>(bytes)};
+    source.exchange(from);
+    const bool same = source.go_on();
+    EXPECT_EQ(source.next(1s), Event::line);
+    return std::pair(same, std::string(source.line()));
+  };
+  EXPECT_EQ(go_on(file), std::pair(true, std::string("three")));
+  std::filesystem::copy_file(file, folder.path / "moved");
+  EXPECT_EQ(go_on(folder.path / "moved"), std::pair(true, std::string("three")));
+  append(folder.path / "other", "ono\ntwo\nthree\n");
+  EXPECT_EQ(go_on(folder.path / "other"), std::pair(false, std::string("ono")));
+  append(folder.path / "short", "one\n");
+  EXPECT_EQ(go_on(folder.path / "short"), std::pair(false, std::string("one")));
+}
+
+}  // namespace
+}  // namespace kalstream
