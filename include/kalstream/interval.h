@@ -1,4 +1,4 @@
-// Bounds around predictions that hold the target as often as promised.
+// Bounds around predictions that hold the target as often as they should.
 #pragma once
 
 #include <array>
@@ -12,62 +12,70 @@ namespace kalstream {
 
 class Archive;
 
-/// Bounds for one number, and what Intervals::learn has to know of the moment they were made at: a
-/// plain value, to be kept until the target is known.
+/// Bounds for one number, low ≤ d ≤ high; both NaN while there is no telling.
 struct Interval {
-  double low = std::numeric_limits<double>::quiet_NaN();  ///< both NaN while there is no telling
-  double high = std::numeric_limits<double>::quiet_NaN();
+  static constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
-  double d_hat = 0;      ///< what they are around
-  double scale = 0;      ///< σ: the mean |d − d̂| that was expected; 0 while there is no telling
-  double unrest = 0;     ///< log of recent errors, relative to the usual
-  double doubt = 0;      ///< log of the learner's spread, relative to the usual
-  double log_spread = std::numeric_limits<double>::quiet_NaN();  ///< NaN if there was none
+  double low = unknown;
+  double high = unknown;
+
+  /// What Intervals::learn needs to know of the moment the bounds were made at.
+  struct Origin {
+    double d_hat = unknown;
+    double scale = 0;  ///< σ, the mean |d − d̂| that was expected; 0 if none was
+    std::array<double, 3> features{};
+    double log_spread = unknown;
+  } origin;
 };
 
-/// Calibrated intervals for the predictions of one learner, or for its forecasts so many steps
-/// ahead: of all targets, `coverage` lie within them, whatever the stream does (docs/intervals.md).
+/// Calibrated intervals around the predictions of one learner, or around its forecasts of one lead:
+/// a part `coverage` of the targets lies within them, whatever the stream does (docs/intervals.md).
 ///
 ///     Intervals intervals(learner->outputs(), 0.9);
+///     …
 ///     auto d_hat = learner->predict(x);
-///     auto bounds = intervals.around(d_hat, learner->spread());    // of bounds[0].low … .high
-///     intervals.learn(bounds, d);                                  // when d is known
+///     auto bounds = intervals.around(d_hat, learner->spread());  // bounds[0].low, bounds[0].high
+///     learner->learn(x, d);
+///     intervals.learn(bounds, d);
 ///
-/// Targets may come late: copy the bounds, and learn each when its target is there. A target that
-/// is missing is not learnt, and NaN changes nothing. Nothing but the constructor and copies
-/// allocates or throws.
+/// Where targets come late, keep a copy of the bounds (they are plain values) and learn when the
+/// target is there; any number may be outstanding. A target that is not finite changes nothing. The
+/// first ten errors of an output only tell their size: bounds are NaN until then, and not counted.
+/// Once constructed nothing allocates, throws or prints.
 class Intervals {
  public:
-  /// Errors before the first bounds: until then they are NaN, and not counted.
-  static constexpr std::uint64_t first_bounds = 10;
-
   /// Throws std::invalid_argument unless 0 < coverage < 1.
   explicit Intervals(std::size_t outputs, double coverage = 0.9);
   Intervals(const Intervals& other);
   Intervals& operator=(const Intervals& other);
   ~Intervals();
 
-  std::size_t outputs() const;
+  std::size_t outputs() const { return bounds_.size(); }
   double nominal() const { return nominal_; }
 
-  /// Bounds for every output. `spread` is the learner's (Learner::spread); empty if there is none.
-  /// Changes nothing. The view lives until the next call.
+  /// Bounds for every output. `spread` is Learner::spread() of the same prediction, or empty.
+  /// Changes nothing that later calls return. The view lives until the next call.
   std::span<const Interval> around(std::span<const double> d_hat,
                                    std::span<const double> spread = {});
 
-  /// Learns from targets d what bounds that around() made should have been.
-  void learn(std::span<const Interval> intervals, std::span<const double> d);
+  /// Learns what bounds made by around() should have been, now that their targets are known.
+  void learn(std::span<const Interval> bounds, std::span<const double> d);
 
-  /// Targets of output k that had bounds, and the fraction of them within: of all, and of the last
-  /// thousand or so (a running mean). NaN before there is one.
+  /// Targets of output k that had bounds, and what part of them was within: of all, and of the last
+  /// thousand or so (a running mean); NaN while there are none.
   std::uint64_t counted(std::size_t k = 0) const;
   double coverage(std::size_t k = 0) const;
   double recent_coverage(std::size_t k = 0) const;
 
+  /// The guarantee: as long as errors are at most b times the scale that was expected, of any T
+  /// targets in a row at most (1 − coverage)T + excess(b) are outside of their bounds. (If each is
+  /// learnt before the next bounds are made; otherwise twice as many more as may be outstanding.)
+  double excess(double b) const;
+
   /// Back to the state after construction.
   void reset();
 
-  /// All that has been learnt, to or from a snapshot.
+  /// All that has been learnt, to or from a snapshot; from one only after construction.
   void exchange(Archive& archive);
 
  private:
