@@ -32,12 +32,4 @@ void write_snapshot(const std::filesystem::path& path, const Learner& learner) {
   write_file_and_keep(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
-std::unique_ptr<Learner> read_snapshot(const std::filesystem::path& path) {
-  try {
-    return load(read_bytes(path));
-  } catch (const SnapshotError& error) {
-    throw SnapshotError(path.string() + ": " + error.what());
-  }
-}
-
 }  // namespace kalstream

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <filesystem>
-#include <memory>
 #include <vector>
 
 #include "kalstream/snapshot.h"
@@ -15,8 +14,5 @@ void write_snapshot(const std::filesystem::path& path, const Learner& learner);
 
 /// All bytes of a file that may be a snapshot. Throws SnapshotError if it cannot be read.
 std::vector<std::byte> read_bytes(const std::filesystem::path& path);
-
-/// The learner in the file. Throws SnapshotError, naming the path, also if it cannot be read.
-std::unique_ptr<Learner> read_snapshot(const std::filesystem::path& path);
 
 }  // namespace kalstream
