@@ -162,7 +162,9 @@ bool SampleReader::parse_delimited(std::string_view line) {
   if (!records.next()) return false;
   const auto& cells = records.fields();
   if (!settled_ && cells.size() != columns_.size()) columns_.clear();  // was no header after all
-  if (columns_.empty() || (is_text(cells.front()) && cells.size() == columns_.size())) {
+  const bool may_be_header = settled_ ? is_text(cells.front()) && cells.size() == columns_.size()
+                                      : std::ranges::all_of(cells, is_text);
+  if (columns_.empty() || may_be_header) {
     const bool header = is_header(cells);
     if (header || columns_.empty()) {
       columns_.clear();

@@ -132,7 +132,7 @@ TEST_F(SampleReaderTest, DelimitedTextWithoutOne) {
 TEST_F(SampleReaderTest, BadLinesNameThePlaceAndChangeNothing) {
   auto r = reader();
   EXPECT_EQ(complaint(r, "{nonsense"),
-            "source:1: invalid JSON at character 2; write one object or array per line");
+            "source:1: invalid JSON at character 3; write one object or array per line");
   read(r, R"({"a": 1, "target": 2})");
   for (const std::string line :
        {"hello", "{\"a\": 1", "3", "\"text\"", R"({"a": "1", "target": 2})", R"({"a": 1e999})",
