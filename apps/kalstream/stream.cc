@@ -107,6 +107,11 @@ auto maker(const StreamArguments& a, const std::function<void(const std::string&
                   std::size_t inputs, std::size_t outputs) mutable {
     c.options.network.inputs = inputs;
     c.options.network.outputs = outputs;
+    if (inputs + c.options.lags == 0 && !sees_past_targets(c.options.rule))
+      throw std::invalid_argument(
+          fmt::format("{} has nothing to predict from: the stream has no inputs; give --lags 8, or "
+                      "use auto",
+                      c.name));
     auto* rule = std::get_if<Auto>(&c.options.rule);
     if (budget > 0 && *chosen == 0) {
       c.options.validate();
@@ -261,8 +266,8 @@ void add_stream(CLI::App& app) {
       ->capture_default_str();
   CLI::Option* learner =
       cmd->add_option("--learner", a->learner, "As for run")->capture_default_str();
-  CLI::Option* start = cmd->add_option("--start", a->start,
-                                       "Begin with the learner that 'run --save' or another stream has kept");
+  CLI::Option* start = cmd->add_option(
+      "--start", a->start, "Begin with the learner that 'run --save' or another stream has kept");
   cmd->add_option("--lags", a->lags, "So many past targets are inputs as well")
       ->check(whole_number(1, 1e5));
   cmd->add_option("--hidden", a->hidden, "Units (default 16)")->check(whole_number(1, 1e6));

@@ -302,6 +302,9 @@ void SampleReader::settle() {
   }
   if (!fields_.key.empty() && find(fields_.key, at) == nullptr)
     fail("there is no field " + shown(fields_.key) + "; --key must name one");
+  expected_later_.clear();
+  for (const Part& part : targets)
+    if (find(part.name, at) == nullptr) expected_later_.push_back(part.name);
   inputs_ = std::move(inputs);
   targets_ = std::move(targets);
   ignored_ = std::move(ignored);

@@ -57,6 +57,8 @@ class SampleReader {
   std::size_t outputs() const { return width(targets_); }
   std::vector<std::string> input_names() const { return names(inputs_); }
   std::vector<std::string> target_names() const { return names(targets_); }
+  /// Targets that the first sample did not have.
+  const std::vector<std::string>& expected_later() const { return expected_later_; }
   /// Fields of the first sample that are text, and so no inputs.
   const std::vector<std::string>& ignored() const { return ignored_; }
 
@@ -108,6 +110,7 @@ class SampleReader {
   std::vector<std::string> columns_;  // of delimited text
   std::vector<Part> inputs_;
   std::vector<Part> targets_;
+  std::vector<std::string> expected_later_;
   std::vector<std::string> ignored_;
 
   std::uint64_t line_ = 0;

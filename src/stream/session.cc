@@ -48,7 +48,10 @@ StreamSession::StreamSession(StreamOptions options)
                       "another file",
                       stream_file().string()));
     require_writable(stream_file());
-    if (there) go_on();
+    if (there)
+      go_on();
+    else if (has_keys())
+      write_checkpoint();  // of the beginning: models may go to disk before the next
   }
   if (options_.metrics_port) server_ = std::make_unique<MetricsServer>(*options_.metrics_port);
   if (!options_.metrics_file.empty()) require_writable(options_.metrics_file);
@@ -164,9 +167,9 @@ void StreamSession::run() {
   publish();
   if (const std::string rest = notices_.rest(); !rest.empty())
     options_.say(rest.substr(0, rest.size() - 1));
-  if (counts_.refused > 0 && counts_.samples == 0)
+  if (counts_.lines > 0 && counts_.samples == 0)
     throw DataError(
-        fmt::format("{}: not one of {} lines could be used", source_name_, counts_.refused));
+        fmt::format("{}: there is not one sample in {} lines", source_name_, counts_.lines));
 }
 
 void StreamSession::loop() {
@@ -194,6 +197,9 @@ void StreamSession::take(std::string_view line) {
   if (sample_->kind == Sample::Kind::nothing) return;
   if (!models_) {
     begin();
+    if (!reader_.expected_later().empty())
+      options_.say(fmt::format("no target in the first sample: {} may come later",
+                               fmt::join(reader_.expected_later(), ", ")));
     if (!reader_.ignored().empty())
       options_.say(
           fmt::format("not numbers, and so no inputs: {}", fmt::join(reader_.ignored(), ", ")));

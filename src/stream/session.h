@@ -59,7 +59,7 @@ class StreamSession final : private ModelListener {
   /// may not be overwritten, std::runtime_error for files and ports that cannot be used.
   explicit StreamSession(StreamOptions options);
 
-  /// Throws DataError in strict mode and when not a single line could be used, std::runtime_error
+  /// Throws DataError in strict mode and when there was not a single sample, std::runtime_error
   /// when answers or the last checkpoint cannot be written; there is a checkpoint by then.
   void run();
 

@@ -17,7 +17,7 @@ std::atomic<bool> asked_to_stop;
 std::atomic<bool> hung_up;
 std::array<int, 2> wake = {-1, -1};
 
-constexpr std::array handled{SIGTERM, SIGINT, SIGHUP, SIGPIPE};
+constexpr std::array handled{SIGTERM, SIGINT, SIGHUP, SIGPIPE, SIGXFSZ};
 std::array<struct sigaction, handled.size()> before;
 
 void handle(int signal) {
@@ -39,7 +39,8 @@ Signals::Signals() {
     throw std::runtime_error("cannot create a pipe for signals: too many open files?");
   for (std::size_t k = 0; k < handled.size(); ++k) {
     struct sigaction action = {};
-    action.sa_handler = handled[k] == SIGPIPE ? SIG_IGN : handle;
+    const bool only_fails = handled[k] == SIGPIPE || handled[k] == SIGXFSZ;
+    action.sa_handler = only_fails ? SIG_IGN : handle;
     sigaction(handled[k], &action, &before[k]);
   }
 }

@@ -4,7 +4,8 @@
 namespace kalstream {
 
 /// While it lives, SIGTERM and SIGINT ask to stop and SIGHUP asks for a checkpoint, instead of
-/// ending the process; a write to a pipe nobody reads fails instead of killing. One at a time.
+/// ending the process; a write to a pipe nobody reads, or beyond a limit, fails instead of killing.
+/// One at a time.
 class Signals {
  public:
   Signals();

@@ -1,0 +1,483 @@
+// kalstream stream, as people run it: in a pipe, on a file, killed at any moment.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <thread>
+
+#include "end_to_end/process.h"
+#include "end_to_end/program.h"
+
+namespace kalstream::test {
+namespace {
+
+using nlohmann::json;
+using namespace std::chrono_literals;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+constexpr int fine = 0;
+constexpr int failure = 1;
+constexpr int usage = 2;
+constexpr int bad_data = 3;
+
+json sample(int t) {
+  const double a = std::sin(0.7 * t);
+  const double b = std::cos(1.1 * t);
+  return {{"id", t}, {"a", a}, {"b", b}, {"target", 40 + 9 * std::sin(a + 2 * b)}};
+}
+
+json without_target(int t) {
+  json s = sample(t);
+  s.erase("target");
+  return s;
+}
+
+std::string lines(int first, int last) {
+  std::string text;
+  for (int t = first; t < last; ++t) text += sample(t).dump() + "\n";
+  return text;
+}
+
+std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> all;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) all.push_back(line);
+  return all;
+}
+
+/// A folder with the program at work in it.
+class StreamTest : public testing::Test {
+ protected:
+  std::string command(const std::string& arguments) const {
+    return "'" KALSTREAM_PROGRAM "' stream " + arguments;
+  }
+  Process start(const std::string& arguments) const {
+    return {work_.path("."), command(arguments)};
+  }
+  /// On a file as standard input.
+  Ran run(const std::string& arguments, const std::string& input) const {
+    work_.file("input", input);
+    Process process(work_.path("."), command(arguments + " < input"));
+    process.end_input();
+    const std::string out = process.rest();
+    return {process.wait(), out, take_errors()};
+  }
+  std::string take_errors() const {
+    const std::string text = read_text(work_.path(".err"));
+    std::filesystem::remove(work_.path(".err"));
+    return text;
+  }
+
+  Workplace work_;
+};
+
+TEST_F(StreamTest, EveryLineIsAnsweredAtOnce) {
+  Process process = start("--interval 0.8 --metrics-file m.prom --json summary.json");
+  for (int t = 0; t < 40; ++t) {
+    ASSERT_TRUE(process.write(sample(t).dump() + "\n"));
+    const auto line = process.line();
+    ASSERT_TRUE(line);
+    const json answer = json::parse(*line);
+    EXPECT_EQ(answer["sample"], t + 1);
+    EXPECT_EQ(answer["id"], t);
+    EXPECT_EQ(answer["status"], "learnt");
+    EXPECT_EQ(answer["target"], sample(t)["target"]);
+    if (t > 20) {
+      EXPECT_LT(answer["interval"][0], answer["prediction"]);
+      EXPECT_GT(answer["interval"][1], answer["prediction"]);
+    }
+  }
+  process.end_input();
+  EXPECT_EQ(process.wait(), fine);
+  EXPECT_THAT(take_errors(), AllOf(HasSubstr("40 samples predicted, 40 targets learnt"),
+                                   HasSubstr("latency per sample: median")));
+  EXPECT_THAT(read_text(work_.path("m.prom")), HasSubstr("kalstream_"));
+  const json summary = json::parse(read_text(work_.path("summary.json")));
+  EXPECT_EQ(summary["learner"], "auto");
+  EXPECT_EQ(summary["samples"], 40);
+}
+
+// The same predictions as `run` makes of the same rows.
+TEST_F(StreamTest, PredictsWhatRunPredicts) {
+  std::string csv = "a,b,y\n";
+  for (int t = 0; t < 60; ++t) {
+    const json s = sample(t);
+    csv += s["a"].dump() + "," + s["b"].dump() + "," + s["target"].dump() + "\n";
+  }
+  work_.file("d.csv", csv);
+  for (const std::string learner : {"auto --hidden 4", "alg2 --hidden 3 --lags 2", "rls"}) {
+    const bool raw = !learner.starts_with("alg2");
+    const Ran batch =
+        work_.kalstream("run --data d.csv --csv - --learner " + learner + (raw ? "" : " --scale"));
+    ASSERT_EQ(batch.exit_code, fine) << batch.err;
+    const Ran live = run("--answers csv --learner " + learner, csv);
+    ASSERT_EQ(live.exit_code, fine) << live.err;
+    const auto one = split(batch.out);
+    const auto other = split(live.out);
+    ASSERT_EQ(other.size(), 61U);
+    EXPECT_EQ(other[0], "sample,id,status,target,prediction");
+    for (std::size_t t = 2; t <= 60; ++t)
+      EXPECT_EQ(std::stod(one[t].substr(one[t].rfind(',') + 1)),
+                std::stod(other[t].substr(other[t].rfind(',') + 1)))
+          << learner << " " << t;
+  }
+}
+
+TEST_F(StreamTest, TargetsMayComeLater) {
+  Process process = start("--learner rls --target target");
+  const auto ask = [&](const json& line) {
+    process.write(line.dump() + "\n");
+    return json::parse(process.line().value_or("{}"));
+  };
+  EXPECT_EQ(ask(without_target(0))["status"], "predicted");
+  EXPECT_EQ(ask(without_target(1))["status"], "predicted");
+  const json labelled = ask({{"id", 1}, {"target", 5}});
+  EXPECT_EQ(labelled["status"], "labelled");
+  EXPECT_EQ(labelled["sample"], 2);
+  EXPECT_EQ(ask({{"id", 0}, {"target", 4}})["status"], "labelled");
+  EXPECT_EQ(ask({{"id", 0}, {"target", 4}})["status"], "late");
+  EXPECT_EQ(ask({{"id", "0"}, {"a", 1}})["status"], "refused");
+  process.end_input();
+  EXPECT_EQ(process.wait(), fine);
+  EXPECT_THAT(take_errors(), AllOf(HasSubstr("2 samples predicted, 2 targets learnt"),
+                                   HasSubstr("1 targets too late"), HasSubstr("1 lines refused"),
+                                   HasSubstr("\"b\"")));
+}
+
+TEST_F(StreamTest, SeriesAreForecast) {
+  std::string series;
+  for (int t = 0; t < 300; ++t) series += std::to_string(10 + std::sin(0.3 * t)) + "\n";
+  const Ran ran = run("--horizon 3 --interval 0.9 --answers jsonl", series);
+  ASSERT_EQ(ran.exit_code, fine) << ran.err;
+  const auto answers = split(ran.out);
+  ASSERT_EQ(answers.size(), 300U);
+  const json last = json::parse(answers.back());
+  ASSERT_EQ(last["forecast"].size(), 3U);
+  for (int h = 0; h < 3; ++h) {
+    EXPECT_NEAR(last["forecast"][h].get<double>(), 10 + std::sin(0.3 * (300 + h)), 0.05);
+    EXPECT_LE(last["forecast_interval"][h][0], last["forecast_interval"][h][1]);
+  }
+}
+
+TEST_F(StreamTest, GarbageIsAnsweredAndPassedOver) {
+  const Ran clean = run("--learner rls", lines(0, 30));
+  std::string spoilt;
+  for (int t = 0; t < 30; ++t)
+    spoilt += lines(t, t + 1) + (t % 3 == 0   ? "oops \xff\n"
+                                 : t % 3 == 1 ? "{\"a\":1e999}\n"
+                                              : "\n");
+  const Ran ran = run("--learner rls", spoilt);
+  EXPECT_EQ(ran.exit_code, fine);
+  std::string answers;
+  for (const std::string& line : split(ran.out))
+    if (json::parse(line)["status"] != "refused") answers += line + "\n";
+  EXPECT_EQ(answers, clean.out);
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("standard input:2: "), HasSubstr("20 lines refused")));
+
+  const Ran strict = run("--learner rls --strict", spoilt);
+  EXPECT_EQ(strict.exit_code, bad_data);
+  EXPECT_THAT(strict.err, HasSubstr("standard input:2: invalid JSON"));
+  const Ran nothing = run("--learner rls", "what\nis {this\n");
+  EXPECT_EQ(nothing.exit_code, bad_data);
+}
+
+TEST_F(StreamTest, ResumingIsNeverHavingStopped) {
+  for (const std::string learner :
+       {"auto --hidden 4", "ekf --hidden 3 --lags 2 --horizon 2", "alg2 --hidden 3"}) {
+    const std::string options = "--interval 0.8 --learner " + learner;
+    std::string late;  // targets come three samples late
+    for (int t = 0; t < 90; ++t) {
+      late += without_target(t).dump() + "\n";
+      if (t >= 3) late += json{{"id", t - 3}, {"target", sample(t - 3)["target"]}}.dump() + "\n";
+    }
+    const auto all = split(late);
+    const auto part = [&](std::size_t from, std::size_t to) {
+      std::string text;
+      for (std::size_t k = from; k < to; ++k) text += all[k] + "\n";
+      return text;
+    };
+    const Ran whole = run("--target target " + options, late);
+    ASSERT_EQ(whole.exit_code, fine) << whole.err;
+    const std::string kept = " --target target --checkpoint s.kal --resume ";
+    std::string answers;
+    for (const auto& [from, to] : {std::pair(0, 50), std::pair(50, 51), std::pair(51, 120),
+                                   std::pair(120, static_cast<int>(all.size()))}) {
+      const Ran ran = run(kept + options, part(from, to));
+      ASSERT_EQ(ran.exit_code, fine) << ran.err;
+      answers += ran.out;
+    }
+    EXPECT_EQ(answers, whole.out) << learner;
+    EXPECT_THAT(work_.kalstream("inspect s.kal").out,
+                AllOf(HasSubstr("90 samples, 3 waiting for a target"), HasSubstr("NSE"),
+                      HasSubstr("intervals of target 1 held")));
+    std::filesystem::remove(work_.path("s.kal"));
+  }
+}
+
+/// Kills per test; more with KALSTREAM_KILLS=200.
+int kills() {
+  const char* wanted = std::getenv("KALSTREAM_KILLS");
+  return wanted == nullptr ? 12 : std::atoi(wanted);
+}
+
+/// Answers by line of the stream's file, the last of each.
+std::map<std::string, std::string> by_sample(const std::string& answers) {
+  std::map<std::string, std::string> last;
+  for (const std::string& line : split(answers)) {
+    const json answer = json::parse(line, nullptr, false);
+    if (answer.is_discarded()) continue;  // cut off by the kill
+    last[answer.value("key", "") + "/" + answer["sample"].dump()] = line;
+  }
+  return last;
+}
+
+// Killed at random moments under load and started again with the same command, until all is done:
+// the answers are those of a stream that was never killed.
+TEST_F(StreamTest, SurvivesBeingKilled) {
+  struct Case {
+    const char* options;
+    bool pipe;
+    int rows;
+  };
+  for (const Case& c :
+       {Case{"--learner rls --interval 0.9 --checkpoint s.kal", false, 4000},
+        Case{"--learner alg1 --hidden 2 --checkpoint s.kal --replay", true, 4000},
+        Case{"--learner rls --checkpoint folder --key k --max-models 5", false, 1000}}) {
+    std::string text;
+    for (int t = 0; t < c.rows; ++t) {
+      json s = sample(t);
+      s["k"] = "key " + std::to_string(t * t % 7);
+      text += s.dump() + "\n";
+    }
+    work_.file("all", text);
+    const bool keyed = std::string_view(c.options).find("--key") != std::string_view::npos;
+    const std::string options = std::string(c.options) + " --every 100 --resume --quiet";
+    const std::string learner = options.substr(0, options.find("--checkpoint"));
+    const Ran whole = run(learner + (keyed ? "--key k" : "") + " --quiet", text);
+    ASSERT_EQ(whole.exit_code, fine) << whole.err;
+
+    // From a file, or fed through a pipe from the beginning each time.
+    const auto feed = [&](Process& process) {
+      if (!c.pipe) process.end_input();
+      return std::thread([&] {
+        if (!c.pipe) return;
+        process.write(text);
+        process.end_input();
+      });
+    };
+    std::mt19937 random(3);
+    std::string answers;
+    int killed = 0;
+    for (int k = 0; k < kills(); ++k) {
+      Process process = start(options + (c.pipe ? "" : " < all"));
+      std::thread feeder = feed(process);
+      process.read_for(std::chrono::microseconds(random() % 60'000));
+      process.kill(SIGKILL);
+      answers += process.rest();
+      killed += process.wait() == -SIGKILL ? 1 : 0;
+      feeder.join();
+    }
+    EXPECT_GT(killed, 0);
+    Process process = start(options + (c.pipe ? "" : " < all"));
+    std::thread feeder = feed(process);
+    const std::string out = process.rest();
+    feeder.join();
+    const Ran last{process.wait(), out, take_errors()};
+    ASSERT_EQ(last.exit_code, fine) << last.err;
+    answers += last.out;
+    EXPECT_EQ(by_sample(answers), by_sample(whole.out)) << c.options;
+    EXPECT_THAT(work_.kalstream(keyed ? "inspect folder/stream.kal" : "inspect s.kal").out,
+                HasSubstr(std::to_string(c.rows) + " targets learnt"));
+    std::filesystem::remove_all(work_.path("s.kal"));
+    std::filesystem::remove_all(work_.path("folder"));
+  }
+}
+
+TEST_F(StreamTest, SignalsAreObeyed) {
+  Process process = start("--learner rls --checkpoint s.kal --every 1h");
+  process.write(lines(0, 5));
+  for (int t = 0; t < 5; ++t) ASSERT_TRUE(process.line());
+  EXPECT_FALSE(std::filesystem::exists(work_.path("s.kal")));
+  process.kill(SIGHUP);
+  for (int k = 0; k < 200 && !std::filesystem::exists(work_.path("s.kal")); ++k)
+    std::this_thread::sleep_for(50ms);
+  EXPECT_THAT(work_.kalstream("inspect s.kal").out, HasSubstr("rls after 5 samples"));
+  process.write(lines(5, 7));
+  for (int t = 0; t < 2; ++t) ASSERT_TRUE(process.line());
+  process.kill(SIGTERM);
+  EXPECT_EQ(process.wait(), fine);
+  EXPECT_THAT(work_.kalstream("inspect s.kal").out, HasSubstr("rls after 7 samples"));
+  EXPECT_THAT(work_.kalstream("inspect s.kal.previous").out, HasSubstr("rls after 5 samples"));
+}
+
+// Nobody reads the answers, and the pipe is full: it can still be stopped.
+TEST_F(StreamTest, AReaderThatDoesNotReadCannotHoldIt) {
+  Process process = start("--learner rls --checkpoint s.kal");
+  std::thread feeder([&] { process.write(lines(0, 4000)); });
+  std::this_thread::sleep_for(300ms);
+  process.kill(SIGTERM);
+  EXPECT_EQ(process.wait(), fine);
+  feeder.join();
+  EXPECT_TRUE(std::filesystem::exists(work_.path("s.kal")));
+}
+
+TEST_F(StreamTest, AReaderThatGoesAwayEndsIt) {
+  Process process = start("--learner rls --checkpoint s.kal");
+  process.write(lines(0, 3));
+  for (int t = 0; t < 3; ++t) ASSERT_TRUE(process.line());
+  process.end_output();
+  for (int t = 3; t < 100 && process.write(lines(t, t + 1)); ++t) std::this_thread::sleep_for(1ms);
+  EXPECT_EQ(process.wait(), failure);
+  EXPECT_THAT(take_errors(), HasSubstr("answers cannot be written"));
+  // What was taken was learnt, whole.
+  EXPECT_THAT(work_.kalstream("inspect s.kal").out, HasSubstr(" 0 waiting for a target"));
+}
+
+TEST_F(StreamTest, CheckpointsThatCannotBeWritten) {
+  // Files may have 1 KiB here, and a checkpoint has more: as if the disk were full.
+  work_.file("input", lines(0, 50));
+  Process process(work_.path("."), "sh -c \"ulimit -f 2; exec " + command("--learner rls") +
+                                       " --checkpoint s.kal --every 10 < input\"");
+  process.end_input();
+  EXPECT_EQ(split(process.rest()).size(), 50U);  // predictions go on
+  EXPECT_EQ(process.wait(), failure);            // but the last checkpoint is missing
+  EXPECT_THAT(take_errors(), AllOf(HasSubstr("no checkpoint: s.kal: cannot write the file"),
+                                   HasSubstr("50 samples predicted")));
+  EXPECT_FALSE(std::filesystem::exists(work_.path("s.kal")));
+
+  const Ran nowhere = run("--learner rls --checkpoint no/such/folder/s.kal", lines(0, 5));
+  EXPECT_EQ(nowhere.exit_code, failure);
+  EXPECT_THAT(nowhere.err, HasSubstr("no/such/folder"));
+  EXPECT_EQ(nowhere.out, "");
+}
+
+TEST_F(StreamTest, DamagedCheckpointsAreRefusedAndThePreviousOneOffered) {
+  ASSERT_EQ(run("--learner rls --checkpoint s.kal", lines(0, 20)).exit_code, fine);
+  ASSERT_EQ(run("--learner rls --checkpoint s.kal --resume", lines(20, 40)).exit_code, fine);
+  const std::string sound = read_text(work_.path("s.kal"));
+  const auto expect_refused = [&](const std::string& bytes, const std::string& why) {
+    work_.file("s.kal", bytes);
+    const Ran ran = run("--learner rls --checkpoint s.kal --resume", lines(40, 50));
+    EXPECT_EQ(ran.exit_code, bad_data);
+    EXPECT_EQ(ran.out, "");
+    EXPECT_THAT(ran.err, AllOf(HasSubstr("s.kal: the checkpoint is " + why),
+                               HasSubstr("s.kal.previous: copy it")));
+    EXPECT_EQ(read_text(work_.path("s.kal")), bytes);
+  };
+  expect_refused(sound.substr(0, sound.size() / 2), "cut off");
+  std::string flipped = sound;
+  flipped[flipped.size() / 2] ^= 1;
+  expect_refused(flipped, "damaged");
+  std::filesystem::copy_file(work_.path("s.kal.previous"), work_.path("s.kal"),
+                             std::filesystem::copy_options::overwrite_existing);
+  EXPECT_EQ(run("--learner rls --checkpoint s.kal --resume", lines(20, 40)).exit_code, fine);
+  EXPECT_EQ(read_text(work_.path("s.kal")), sound);
+}
+
+TEST_F(StreamTest, FollowsAFile) {
+  work_.file("log.jsonl", lines(0, 10));
+  const auto append = [&](const std::string& name, const std::string& text) {
+    std::ofstream(work_.path(name), std::ios::app) << text;
+  };
+  const std::string options = "--follow log.jsonl --learner rls --checkpoint s.kal --resume";
+  const auto numbers = [](Process& process, int n) {
+    std::vector<int> samples;
+    for (int k = 0; k < n; ++k)
+      samples.push_back(json::parse(process.line().value_or("{\"sample\":0}"))["sample"]);
+    return samples;
+  };
+  {
+    Process process = start(options);
+    EXPECT_EQ(numbers(process, 10).back(), 10);
+    append("log.jsonl", lines(10, 12));
+    EXPECT_EQ(numbers(process, 2).back(), 12);
+    process.kill(SIGTERM);
+    EXPECT_EQ(process.wait(), fine);
+  }
+  append("log.jsonl", lines(12, 15));
+  {
+    Process process = start(options);
+    EXPECT_EQ(numbers(process, 3), (std::vector{13, 14, 15}));
+    std::filesystem::rename(work_.path("log.jsonl"), work_.path("log.1"));
+    append("log.jsonl", lines(100, 101));
+    EXPECT_EQ(numbers(process, 1).back(), 16);
+    process.kill(SIGTERM);
+    EXPECT_EQ(process.wait(), fine);
+  }
+  EXPECT_THAT(take_errors(),
+              HasSubstr("going on after 12 samples from s.kal, in log.jsonl at line 13"));
+}
+
+TEST_F(StreamTest, ManyModelsByKey) {
+  std::string mixed;
+  for (int t = 0; t < 60; ++t) {
+    json s = sample(t);
+    s["dev"] = t % 2 == 0 ? "even one" : "odd/one";
+    mixed += s.dump() + "\n";
+  }
+  const Ran ran = run("--key dev --learner rls --checkpoint models", mixed);
+  ASSERT_EQ(ran.exit_code, fine) << ran.err;
+  std::string alone;
+  for (int t = 0; t < 60; t += 2) alone += sample(t).dump() + "\n";
+  const auto expected = split(run("--learner rls", alone).out);
+  std::vector<double> predictions;
+  for (const std::string& line : split(ran.out)) {
+    const json answer = json::parse(line);
+    if (answer["key"] == "even one") predictions.push_back(answer["prediction"]);
+  }
+  ASSERT_EQ(predictions.size(), expected.size());
+  for (std::size_t k = 0; k < expected.size(); ++k)
+    EXPECT_EQ(predictions[k], json::parse(expected[k])["prediction"]);
+  EXPECT_THAT(work_.kalstream("inspect models/models/odd%2Fone.kal").out,
+              AllOf(HasSubstr("rls after 30 samples"), HasSubstr("the model of key odd/one")));
+  EXPECT_THAT(run("--learner rls --key dev --max-models 1", mixed).err, HasSubstr("--max-models"));
+}
+
+TEST_F(StreamTest, StartsWithALearnerThatRunHasSaved) {
+  std::string csv = "a,b,target\n";
+  for (int t = 0; t < 200; ++t)
+    csv += sample(t)["a"].dump() + "," + sample(t)["b"].dump() + "," + sample(t)["target"].dump() +
+           "\n";
+  work_.file("history.csv", csv);
+  ASSERT_EQ(work_.kalstream("run --data history.csv --learner rls --save l.kal").exit_code, fine);
+  const Ran ran = run("--start l.kal --predict-only --checkpoint s.kal", lines(200, 220));
+  ASSERT_EQ(ran.exit_code, fine) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr("20 samples predicted, 0 targets learnt, 20 missing"));
+  EXPECT_NEAR(json::parse(split(ran.out)[0])["prediction"].get<double>(), 40, 15);
+  // And the other way: `run` goes on with what a stream has learnt.
+  EXPECT_EQ(work_.kalstream("run --data history.csv --resume s.kal --quiet").exit_code, fine);
+}
+
+TEST_F(StreamTest, ErrorsSayWhatToDo) {
+  const auto expect = [&](const std::string& options, int code, const std::string& text) {
+    const Ran ran = run(options, lines(0, 5));
+    EXPECT_EQ(ran.exit_code, code) << options;
+    EXPECT_THAT(ran.err + ran.out, HasSubstr(text)) << options;
+  };
+  expect("--learner nonsense", usage, "nonsense");
+  expect("--learner rls --resume", usage, "--checkpoint");
+  expect("--learner rls --interval 1.5", usage, "--interval");
+  expect("--learner rls --checkpoint s.kal --every 5x", usage, "30s");
+  expect("--learner rls --experts 3", usage, "--experts");
+  expect("--learner rls --target nosuch", fine, "nosuch may come later");
+  expect("--learner ekf --set measurement_noise=3..1", usage, "A..B@SAMPLES");
+  expect("--learner rls --start none.kal", usage, "--learner");
+  expect("--start none.kal", bad_data, "none.kal: cannot open");
+  expect("--follow none.jsonl", failure, "none.jsonl");
+  expect("--learner ekf --inputs none", usage, "lags");
+  expect("--learner rls --checkpoint s.kal", fine, "5 samples");
+  expect("--learner rls --checkpoint s.kal", usage, "go on from it with --resume");
+  expect("--learner ar --checkpoint s.kal --resume", bad_data, "use the same options");
+  expect("--learner rls --key a --checkpoint s.kal --resume", failure, "s.kal");
+}
+
+}  // namespace
+}  // namespace kalstream::test
