@@ -210,7 +210,11 @@ void StreamSession::take(std::string_view line) {
   } catch (const std::runtime_error& error) {
     return refuse(fmt::format("{}: {}", place_of(source_name_, counts_.lines), error.what()));
   }
-  if (is_known(*model)) return;
+  if (is_known(*model)) {
+    ++(sample_->d.empty() ? counts_.missing : counts_.learnt);
+    counts_.samples += sample_->kind == Sample::Kind::inputs ? 1 : 0;
+    return;
+  }
   model->take(*sample_, *this);
   model->line = counts_.lines;
   if (watch_ && sample_->kind == Sample::Kind::inputs) warn(watch_->look_at_inputs(sample_->x));
