@@ -33,5 +33,6 @@ void add_generate(CLI::App& app);
 void add_inspect(CLI::App& app);
 void add_reproduce(CLI::App& app);
 void add_search(CLI::App& app);
+void add_top(CLI::App& app);
 
 }  // namespace kalstream::cli
