@@ -115,8 +115,7 @@ Row count_row(const std::string& label, std::uint64_t count, bool bad = false) {
 
 std::vector<Row> counts(const StreamStatus& s) {
   std::vector<Row> rows;
-  Row samples = labelled("samples").right(format_count(static_cast<double>(s.samples_predicted)),
-                                          number_end, Style::strong);
+  Row samples = labelled("samples").right(grouped(s.samples_predicted), number_end, Style::strong);
   if (!std::isnan(s.samples_per_second))
     samples.add(fmt::format("  {} /s", format_count(s.samples_per_second)), Style::good);
   rows.push_back(samples);
