@@ -1,7 +1,7 @@
 // kalstream top: watches a running `kalstream stream`.
 #include <fmt/format.h>
-#include <poll.h>
 #include <sys/ioctl.h>
+#include <sys/select.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -98,9 +98,12 @@ class Signals {
     timespec timeout{};
     timeout.tv_sec = seconds.count();
     timeout.tv_nsec = std::chrono::nanoseconds(left - seconds).count();
-    pollfd input{.fd = keys ? STDIN_FILENO : -1, .events = POLLIN, .revents = 0};
+    fd_set input;
+    FD_ZERO(&input);
+    if (keys) FD_SET(STDIN_FILENO, &input);
     char key = 0;
-    if (ppoll(&input, 1, &timeout, &outside_) <= 0 || read(STDIN_FILENO, &key, 1) != 1)
+    if (pselect(STDIN_FILENO + 1, &input, nullptr, nullptr, &timeout, &outside_) <= 0 ||
+        read(STDIN_FILENO, &key, 1) != 1)
       return std::nullopt;
     return key;
   }
