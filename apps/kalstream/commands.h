@@ -34,5 +34,6 @@ void add_inspect(CLI::App& app);
 void add_reproduce(CLI::App& app);
 void add_search(CLI::App& app);
 void add_stream(CLI::App& app);
+void add_top(CLI::App& app);
 
 }  // namespace kalstream::cli

@@ -81,6 +81,7 @@ int main(int argc, char** argv) {
   cli::add_search(app);
   cli::add_reproduce(app);
   cli::add_bench(app);
+  cli::add_top(app);
 
   try {
     check_kernels();

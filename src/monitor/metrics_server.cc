@@ -105,24 +105,30 @@ std::string http(std::string_view status, std::string_view body,
       status, body.size(), more_headers, body);
 }
 
+/// Reads its request, sends the response, then waits for it to go: to close while it still sends
+/// would take the response back.
 struct Client {
+  enum class Stage { reading, writing, leaving, gone };
+
   Handle socket;
   Clock::time_point deadline;
+  Stage stage = Stage::reading;
   std::string request = {};
   std::string response = {};
   std::size_t sent = 0;
-  bool done = false;
 };
 
-/// Reads what has come; whether the request is complete, or will not be.
+/// What has come, at the end of the request while that is read; whether it is complete, or too
+/// long.
 bool receive(Client& client) {
   std::array<char, 2048> buffer;
   const ssize_t n = recv(client.socket.get(), buffer.data(), buffer.size(), 0);
   if (n < 0 && try_again(errno)) return false;
   if (n <= 0) {
-    client.done = true;
+    client.stage = Client::Stage::gone;
     return false;
   }
+  if (client.stage == Client::Stage::leaving) return false;
   client.request.append(buffer.data(), static_cast<std::size_t>(n));
   return client.request.size() > largest_request ||
          client.request.find("\r\n\r\n") != std::string::npos ||
@@ -133,9 +139,14 @@ void send_on(Client& client) {
   const ssize_t n = send(client.socket.get(), client.response.data() + client.sent,
                          client.response.size() - client.sent, MSG_NOSIGNAL);
   if (n < 0 && try_again(errno)) return;
-  if (n > 0) client.sent += static_cast<std::size_t>(n);
-  if (n <= 0 || client.sent == client.response.size()) client.done = true;
-  if (client.sent == client.response.size()) shutdown(client.socket.get(), SHUT_WR);
+  if (n < 0) {
+    client.stage = Client::Stage::gone;
+    return;
+  }
+  client.sent += static_cast<std::size_t>(n);
+  if (client.sent < client.response.size()) return;
+  shutdown(client.socket.get(), SHUT_WR);
+  client.stage = Client::Stage::leaving;
 }
 
 int milliseconds_until(Clock::time_point then) {
@@ -229,14 +240,16 @@ void MetricsServer::serve() {
   Clock::time_point accept_from = Clock::now();
   for (;;) {
     const auto now = Clock::now();
-    std::erase_if(clients, [&](const Client& c) { return c.done || now >= c.deadline; });
+    std::erase_if(clients, [&](const Client& c) {
+      return c.stage == Client::Stage::gone || now >= c.deadline;
+    });
     // Full, or out of sockets: who comes waits in the system's queue.
     const bool listening = clients.size() < most_clients && now >= accept_from;
     Clock::time_point next = now < accept_from ? accept_from : Clock::time_point::max();
     polled.assign({{.fd = wake_[0], .events = POLLIN, .revents = 0},
                    {.fd = listening ? listener_ : -1, .events = POLLIN, .revents = 0}});
     for (const Client& client : clients) {
-      const short events = client.response.empty() ? POLLIN : POLLOUT;
+      const short events = client.stage == Client::Stage::writing ? POLLOUT : POLLIN;
       polled.push_back({.fd = client.socket.get(), .events = events, .revents = 0});
       next = std::min(next, client.deadline);
     }
@@ -247,8 +260,11 @@ void MetricsServer::serve() {
     for (std::size_t i = 0; i < clients.size(); ++i) {
       Client& client = clients[i];
       if (polled[i + 2].revents == 0) continue;
-      if (client.response.empty() && receive(client)) client.response = respond(client.request);
-      if (!client.response.empty()) send_on(client);
+      if (client.stage != Client::Stage::writing && receive(client)) {
+        client.response = respond(client.request);
+        client.stage = Client::Stage::writing;
+      }
+      if (client.stage == Client::Stage::writing) send_on(client);
     }
     if (polled[1].revents == 0) continue;
     Handle socket(accept(listener_, nullptr, nullptr));

@@ -10,6 +10,9 @@
 
 namespace kalstream {
 
+/// Where a stream serves its metrics, and `kalstream top` looks for them, if nothing else is said.
+inline constexpr std::uint16_t default_metrics_port = 9464;
+
 /// Serves the latest published text at GET /metrics, from a thread of its own that takes no
 /// signals. Each client has two seconds and 8 KiB for its request and is then let go, whatever it
 /// does; of many at a time, the later ones wait.

@@ -197,9 +197,7 @@ class Line {
     double value = 0;
     const char* end = word.data() + word.size();
     const auto [stop, error] = std::from_chars(word.data(), end, value);
-    if (word.empty() || stop != end) return std::nullopt;
-    if (error == std::errc::result_out_of_range) return std::nullopt;
-    return error == std::errc() ? std::optional(value) : std::nullopt;
+    return error == std::errc() && stop == end ? std::optional(value) : std::nullopt;
   }
 
  private:
@@ -245,6 +243,7 @@ std::optional<std::pair<std::string, double>> take_sample(Line line) {
   line.skip_blanks();
   if (!value || (!line.empty() && !line.number())) return std::nullopt;  // a time may follow
   line.skip_blanks();
+  if (!line.empty()) return std::nullopt;
   return std::pair(std::move(series), *value);
 }
 
@@ -261,9 +260,13 @@ std::string prometheus_text(const StreamStatus& status) {
   });
   if (status.resident_bytes > 0) writer.add(memory, "", status.resident_bytes);
   const std::size_t n = std::min(status.expert_names.size(), status.expert_weights.size());
-  for (std::size_t k = 0; k < n; ++k)
-    writer.add(weight, fmt::format("{{expert=\"{}\"}}", escaped(status.expert_names[k])),
-               status.expert_weights[k]);
+  std::map<std::string_view, std::size_t> seen;  // one name twice would be one series twice
+  for (std::size_t k = 0; k < n; ++k) {
+    std::string label = escaped(status.expert_names[k]);
+    if (const std::size_t times = ++seen[status.expert_names[k]]; times > 1)
+      label += fmt::format(" ({})", times);
+    writer.add(weight, fmt::format("{{expert=\"{}\"}}", label), status.expert_weights[k]);
+  }
   return writer.take();
 }
 

@@ -8,6 +8,7 @@
 namespace kalstream {
 namespace {
 
+constexpr double raise = 3;               // of the threshold by an alarm, times what it was
 constexpr double relaxing = 1e-5;         // of a raised threshold, per sample
 constexpr std::size_t past_size = 1000;   // errors that say what is usual …
 constexpr std::uint64_t past_stride = 5;  // … one of five, once there are so many
@@ -27,13 +28,21 @@ double clamped_share(double share) { return std::clamp(share, 1e-6, 1 - 1e-6); }
 bool ChangeTest::add(bool yes) {
   extra_ *= 1 - relaxing;
   if (sum_ == 0) since_ = yes_since_ = 0;
-  sum_ = std::max(0.0, sum_ + (yes ? log_yes_ : log_no_));
+  sum_ = step(yes);
   ++since_;
   yes_since_ += yes ? 1 : 0;
-  if (sum_ < threshold + extra_) return false;
-  extra_ += threshold + extra_;
+  if (sum_ < threshold_ + extra_) return false;
+  extra_ += raise * (threshold_ + extra_);
   sum_ = 0;
   return true;
+}
+
+void ChangeTest::restart(std::span<const double> usual_values, double limit) {
+  sum_ = 0;
+  double highest = 0;
+  for (const double v : usual_values) highest = std::max(highest, sum_ = step(v > limit));
+  threshold_ = std::max(least_threshold, 3 * highest);
+  sum_ = 0;
 }
 
 Watch::Watch(std::vector<std::string> input_names, const WatchOptions& options)
@@ -125,6 +134,10 @@ void Watch::remember(double squared_error) {
   const auto place = scratch_.begin() + static_cast<std::ptrdiff_t>((1 - large) * past_size);
   std::nth_element(scratch_.begin(), place, scratch_.end());
   usual_ = *place;
+  if (errors_ > past_size) return;
+  // Full for the first time, and every sample is in it, in the order of the stream.
+  drift_.restart(past_, usual_);
+  explosion_.restart(past_, far_off());
 }
 
 Watch::Findings Watch::look_at_error(std::span<const double> d_hat, std::span<const double> d) {
@@ -134,8 +147,7 @@ Watch::Findings Watch::look_at_error(std::span<const double> d_hat, std::span<co
   for (std::size_t k = 0; k < d.size(); ++k) squared += (d[k] - d_hat[k]) * (d[k] - d_hat[k]);
   if (std::isnan(squared)) return findings_;
   if (past_.size() == past_size) {
-    const bool exploding =
-        usual_ > 0 && explosion_.add(squared > options_.exploding * options_.exploding * usual_);
+    const bool exploding = usual_ > 0 && explosion_.add(squared > far_off());
     const bool drifting = drift_.add(squared > usual_);
     if (drift_.since() == 1) since_sum_ = 0;
     since_sum_ += squared;
@@ -159,8 +171,6 @@ Watch::Findings Watch::look_at_error(std::span<const double> d_hat, std::span<co
       past_.clear();
       next_ = 0;
       errors_ = 0;
-      drift_.restart();
-      explosion_.restart();
       return findings_;
     }
   }

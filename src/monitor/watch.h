@@ -1,6 +1,7 @@
 // Looks at a stream and says what a person should know.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -22,8 +23,8 @@ namespace kalstream {
 /// with an alarm at S ≥ h. While yes comes independently with p₀, an alarm comes at most every eʰ
 /// samples on average (Lorden 1971), 5·10⁸ for h = 20, whatever lies behind the yes: with ranks or
 /// quantiles as questions that is so for any distribution. Real streams are not independent, and
-/// what they do in bursts is no news: after each alarm h doubles, and goes back slowly, to half in
-/// 70,000 samples.
+/// what they do in bursts is no news: after each alarm h is four times what it was, and goes back
+/// slowly, half of the way in 70,000 samples.
 class ChangeTest {
  public:
   ChangeTest(double p0, double p1)
@@ -37,16 +38,21 @@ class ChangeTest {
   std::uint64_t since() const { return since_; }
   std::uint64_t yes_since() const { return yes_since_; }
 
-  /// Forgets what speaks for a change so far.
-  void restart() { sum_ = 0; }
+  /// Starts again. The threshold becomes three times what the sum would have reached on these
+  /// values, yes being those above the limit, if that is more than 20: what comes in bursts anyway
+  /// needs longer ones to be news.
+  void restart(std::span<const double> usual_values, double limit);
 
  private:
-  static constexpr double threshold = 20;
+  double step(bool yes) const { return std::max(0.0, sum_ + (yes ? log_yes_ : log_no_)); }
+
+  static constexpr double least_threshold = 20;
 
   double log_yes_;
   double log_no_;
   double sum_ = 0;
-  double extra_ = 0;  // above the threshold
+  double threshold_ = least_threshold;
+  double extra_ = 0;  // above the threshold, after alarms
   std::uint64_t since_ = 0;
   std::uint64_t yes_since_ = 0;
 };
@@ -100,6 +106,7 @@ class Watch {
   bool stuck(Input& input, double v) const;
   bool unusual(Input& input, double v);
   void remember(double squared_error);
+  double far_off() const { return options_.exploding * options_.exploding * usual_; }
   void say(Warning kind, std::string text);
 
   std::vector<std::string> names_;

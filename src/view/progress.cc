@@ -14,17 +14,6 @@ namespace {
 const std::string kErase = "\r\x1b[2K";
 constexpr std::int64_t kInterval = 100;  // milliseconds between two drawings
 
-/// A bar of `width` columns, filled in eighths of a column.
-std::string bar(double fraction, std::size_t width) {
-  constexpr std::array eighths = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-  const auto filled = static_cast<std::size_t>(fraction * static_cast<double>(8 * width));
-  std::string text;
-  for (std::size_t i = 0; i < filled / 8; ++i) text += "█";
-  text += eighths[filled % 8];
-  text.append(width - (filled + 7) / 8, ' ');
-  return "▕" + text + "▏";
-}
-
 std::string timing(const ProgressState& state) {
   // A rate measured over less than this is no basis for an estimate.
   constexpr double settled = 0.5;
@@ -49,6 +38,15 @@ std::size_t terminal_width(std::FILE* stream) {
   return size.ws_col;
 }
 
+std::string filled_bar(double fraction, std::size_t width) {
+  constexpr std::array eighths = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+  const auto filled =
+      static_cast<std::size_t>(std::clamp(fraction, 0.0, 1.0) * static_cast<double>(8 * width));
+  std::string text;
+  for (std::size_t i = 0; i < filled / 8; ++i) text += "█";
+  return text + eighths[filled % 8];
+}
+
 std::string progress_line(const ProgressState& state, std::size_t width) {
   constexpr std::size_t widest_bar = 30;
   constexpr std::size_t narrowest_bar = 6;
@@ -71,7 +69,10 @@ std::string progress_line(const ProgressState& state, std::size_t width) {
   if (state.total == 0 || least >= width) return shorten(before + after, width);
   after = shorten(after, width - least);
   const std::size_t room = width - display_width(before) - frame - display_width(after);
-  return before + bar(fraction, std::min(room, widest_bar)) + ' ' + after;
+  const std::size_t length = std::min(room, widest_bar);
+  const std::string bar = filled_bar(fraction, length);
+  const std::string rest(length - display_width(bar), ' ');
+  return before + "▕" + bar + rest + "▏ " + after;
 }
 
 Progress::Progress(std::string label, std::size_t total, bool enabled, std::FILE* stream)

@@ -19,6 +19,9 @@ bool is_terminal(std::FILE* stream);
 /// In characters; 80 where it is not known.
 std::size_t terminal_width(std::FILE* stream);
 
+/// A bar of at most `width` columns, filled in eighths of a column; nothing for a fraction of 0.
+std::string filled_bar(double fraction, std::size_t width);
+
 /// What a progress bar shows, as one line of at most `width` columns.
 struct ProgressState {
   std::string label = {};

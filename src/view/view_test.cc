@@ -340,6 +340,10 @@ TEST(FormatNumber, SignificantDigits) {
   EXPECT_EQ(format_number(1.23e-5, 3), "1.23e-5");
   EXPECT_EQ(format_number(1300, 3), "1300");
   EXPECT_EQ(format_number(9999.7), "10000");
+  EXPECT_EQ(format_number(1234.4), "1234");
+  EXPECT_EQ(format_number(999.94), "999.9");
+  EXPECT_EQ(format_number(999.97), "1000");
+  EXPECT_EQ(format_number(-123.4, 3), "-123");
   EXPECT_EQ(format_number(1.2e6, 3), "1.20e6");
   EXPECT_EQ(format_number(0, 3), "0.00");
   EXPECT_EQ(format_number(kNan), "n/a");

@@ -1,0 +1,299 @@
+// kalstream top: watches a running `kalstream stream`.
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <sys/select.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cmath>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+
+#include "commands.h"
+#include "monitor/metrics_server.h"
+#include "monitor/top_view.h"
+#include "view/progress.h"
+#include "view/table.h"
+
+namespace kalstream::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct TopArguments {
+  std::uint16_t port = default_metrics_port;
+  std::string file;
+  double every = 2;
+  bool once = false;
+};
+
+std::string source_of(const TopArguments& a) {
+  return a.file.empty() ? fmt::format("127.0.0.1:{}", a.port) : a.file;
+}
+
+std::string read_metrics(const std::filesystem::path& file) {
+  std::error_code error;
+  const auto status = std::filesystem::status(file, error);
+  if (!std::filesystem::exists(status))
+    throw std::runtime_error(fmt::format("{} is not there", file.string()));
+  std::ifstream in(file, std::ios::binary);
+  if (!std::filesystem::is_regular_file(status) || !in)
+    throw std::runtime_error(fmt::format("{} cannot be read", file.string()));
+  std::string text(largest_metrics_text + 1, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(in.gcount()));
+  return text;
+}
+
+/// Throws std::runtime_error.
+StreamStatus look(const TopArguments& a) {
+  const std::string text = a.file.empty() ? fetch_metrics(a.port) : read_metrics(a.file);
+  try {
+    const Metrics metrics = parse_prometheus(text);
+    if (!metrics.contains("kalstream_lines_read_total"))
+      throw MetricsError("they are not those of a stream");
+    return status_of(metrics);
+  } catch (const MetricsError& error) {
+    throw std::runtime_error(
+        fmt::format("{} holds no metrics of kalstream: {}", source_of(a), error.what()));
+  }
+}
+
+volatile std::sig_atomic_t stop_signal = 0;
+volatile std::sig_atomic_t suspend_signal = 0;
+
+void note_stop(int signal) { stop_signal = signal; }
+void note_suspend(int) { suspend_signal = 1; }
+void note_nothing(int) {}  // to be woken is enough
+
+/// Signals arrive only while wait() waits, and end it; with a screen, also those that matter to
+/// one.
+class Signals {
+ public:
+  explicit Signals(bool screen) {
+    sigset_t ours;
+    sigemptyset(&ours);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGWINCH}) {
+      if (!screen && (signal == SIGTSTP || signal == SIGWINCH)) continue;
+      struct sigaction action {};
+      action.sa_handler = signal == SIGTSTP    ? note_suspend
+                          : signal == SIGWINCH ? note_nothing
+                                               : note_stop;
+      sigaction(signal, &action, nullptr);
+      sigaddset(&ours, signal);
+    }
+    sigprocmask(SIG_BLOCK, &ours, &outside_);
+  }
+
+  /// Until then, or a key (which is returned) or a signal comes.
+  std::optional<char> wait(Clock::time_point until, bool keys) const {
+    const auto left = std::max(until - Clock::now(), Clock::duration::zero());
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(left);
+    timespec timeout{};
+    timeout.tv_sec = seconds.count();
+    timeout.tv_nsec = std::chrono::nanoseconds(left - seconds).count();
+    fd_set input;
+    FD_ZERO(&input);
+    if (keys) FD_SET(STDIN_FILENO, &input);
+    char key = 0;
+    if (pselect(STDIN_FILENO + 1, &input, nullptr, nullptr, &timeout, &outside_) <= 0 ||
+        read(STDIN_FILENO, &key, 1) != 1)
+      return std::nullopt;
+    return key;
+  }
+
+ private:
+  sigset_t outside_;
+};
+
+/// The terminal's other screen, without a cursor; keys are not shown. As it was, afterwards.
+class Screen {
+ public:
+  Screen() { enter(); }
+  ~Screen() { leave(); }
+  Screen(const Screen&) = delete;
+  Screen& operator=(const Screen&) = delete;
+
+  void draw(const std::vector<std::string>& lines) const {
+    // All in one piece, and every line is erased only behind its new text: nothing flickers.
+    std::string text = "\x1b[H";
+    for (std::size_t i = 0; i < lines.size(); ++i)
+      text += lines[i] + "\x1b[K" + (i + 1 < lines.size() ? "\r\n" : "");
+    write(text + "\x1b[J");
+  }
+
+  /// Gives the terminal back until the process goes on.
+  void suspend() {
+    leave();
+    raise(SIGSTOP);
+    enter();
+  }
+
+  bool keys() const { return keys_; }
+
+ private:
+  void enter() {
+    keys_ = tcgetattr(STDIN_FILENO, &before_) == 0;
+    if (keys_) {
+      termios quiet = before_;
+      quiet.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
+      tcsetattr(STDIN_FILENO, TCSANOW, &quiet);
+    }
+    write("\x1b[?1049h\x1b[?25l\x1b[2J");
+  }
+  void leave() {
+    write("\x1b[?25h\x1b[?1049l");
+    if (keys_) tcsetattr(STDIN_FILENO, TCSANOW, &before_);
+  }
+  static void write(const std::string& text) {
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    std::fflush(stdout);
+  }
+
+  termios before_{};
+  bool keys_ = false;
+};
+
+winsize terminal_size() {
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0 || size.ws_row == 0)
+    return {.ws_row = 24, .ws_col = 80, .ws_xpixel = 0, .ws_ypixel = 0};
+  return size;
+}
+
+/// Looks again and again, and remembers.
+class Lookout {
+ public:
+  explicit Lookout(const TopArguments& a) : a_(a) {
+    context_.every = a.every;
+    context_.source = source_of(a);
+    context_.colours = view::is_terminal(stdout) && std::getenv("NO_COLOR") == nullptr;
+    take(look(a));
+  }
+
+  /// False if there is no answer; what was seen last stays.
+  bool look_again() {
+    try {
+      take(look(a_));
+    } catch (const std::runtime_error& error) {
+      context_.trouble = fmt::format("no answer for {}, waiting: {}", ago(answered_), error.what());
+      return false;
+    }
+    constexpr double long_silence = 10;  // seconds
+    const double silence = std::chrono::duration<double>(Clock::now() - changed_).count();
+    if (silence > std::max(long_silence, 3 * a_.every))
+      context_.trouble = fmt::format("nothing new for {}: has the stream ended?", ago(changed_));
+    return true;
+  }
+
+  const StreamStatus& status() const { return status_; }
+  const TopContext& context() const { return context_; }
+
+ private:
+  static std::string ago(Clock::time_point then) {
+    return view::format_seconds(
+        std::floor(std::chrono::duration<double>(Clock::now() - then).count()));
+  }
+
+  void take(StreamStatus status) {
+    constexpr std::size_t most = 1000;
+    answered_ = Clock::now();
+    if (!(status.uptime_seconds == status_.uptime_seconds)) changed_ = answered_;
+    status_ = std::move(status);
+    context_.trouble.clear();
+    auto& past = context_.past_errors;
+    if (past.size() == most) past.erase(past.begin());
+    past.push_back(status_.recent_errors.rmse);
+  }
+
+  const TopArguments& a_;
+  StreamStatus status_;
+  TopContext context_;
+  Clock::time_point answered_;
+  Clock::time_point changed_;
+};
+
+void show_once(const Lookout& lookout) {
+  constexpr std::size_t most_lines = 1000;
+  // The last column stays free: some terminals wrap as soon as it is written.
+  for (const std::string& line :
+       top_view(lookout.status(), lookout.context(), view::terminal_width(stdout) - 1, most_lines))
+    fmt::print("{}\n", line);
+}
+
+// One line at a time, for a file or a pipe.
+void log_lines(Lookout& lookout, const Signals& signals, const TopArguments& a) {
+  bool waiting = false;
+  for (auto next = Clock::now();;) {
+    if (!waiting) fmt::print("{}\n", top_line(lookout.status()));
+    if (std::fflush(stdout) != 0) throw std::runtime_error("standard output cannot be written");
+    next += std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(a.every));
+    while (stop_signal == 0 && Clock::now() < next) signals.wait(next, false);
+    if (stop_signal != 0) return;
+    const bool answered = lookout.look_again();
+    if (!answered && !waiting) fmt::print("{}\n", lookout.context().trouble);
+    waiting = !answered;
+  }
+}
+
+void show_screen(Lookout& lookout, const Signals& signals, const TopArguments& a) {
+  Screen screen;
+  for (auto next = Clock::now();;) {
+    next += std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(a.every));
+    while (Clock::now() < next) {
+      const winsize size = terminal_size();
+      screen.draw(top_view(lookout.status(), lookout.context(), size.ws_col - 1, size.ws_row));
+      const auto key = signals.wait(next, screen.keys());
+      if (stop_signal != 0 || key == 'q' || key == 'Q') return;
+      if (suspend_signal != 0) {
+        suspend_signal = 0;
+        screen.suspend();
+      }
+    }
+    lookout.look_again();
+    next = std::max(next, Clock::now() - std::chrono::seconds(1));  // no hurry after a long wait
+  }
+}
+
+void top(const TopArguments& a) {
+  std::optional<Lookout> lookout;
+  try {
+    lookout.emplace(a);
+  } catch (const std::runtime_error& error) {
+    throw std::runtime_error(fmt::format(
+        "{}; is kalstream stream running with {}?", error.what(),
+        a.file.empty() ? fmt::format("--metrics-port {}", a.port) : "--metrics-file " + a.file));
+  }
+  if (a.once) return show_once(*lookout);
+  const bool screen = view::is_terminal(stdout);
+  const Signals signals(screen);
+  if (screen)
+    show_screen(*lookout, signals, a);
+  else
+    log_lines(*lookout, signals, a);
+}
+
+}  // namespace
+
+void add_top(CLI::App& app) {
+  auto a = std::make_shared<TopArguments>();
+  CLI::App* cmd = app.add_subcommand("top", "Watch a running stream");
+  CLI::Option* port =
+      cmd->add_option("--metrics-port", a->port, "Where the stream serves its metrics")
+          ->check(whole_number(1, 65535))
+          ->capture_default_str();
+  cmd->add_option("--metrics-file", a->file, "Or the file it writes them to")->excludes(port);
+  cmd->add_option("--every", a->every, "Seconds between two looks")
+      ->check(CLI::Range(0.1, 3600.0))
+      ->capture_default_str();
+  cmd->add_flag("--once", a->once, "Show it once and leave");
+  cmd->callback([a] { top(*a); });
+}
+
+}  // namespace kalstream::cli

@@ -1,0 +1,382 @@
+#include "monitor/top_view.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+
+#include "view/progress.h"
+#include "view/table.h"
+
+namespace kalstream {
+namespace {
+
+using view::display_width;
+using view::format_count;
+using view::format_number;
+using view::format_seconds;
+
+enum class Style { plain, label, strong, good, alarm };
+
+constexpr const char* escape_of(Style style) {
+  switch (style) {
+    case Style::label:
+      return "\x1b[2m";
+    case Style::strong:
+      return "\x1b[1m";
+    case Style::good:
+      return "\x1b[36m";
+    case Style::alarm:
+      return "\x1b[1;33m";
+    default:
+      return "";
+  }
+}
+
+/// A line in pieces: widths are known before escape sequences come in.
+class Row {
+ public:
+  Row& add(std::string text, Style style = Style::plain) {
+    width_ += display_width(text);
+    pieces_.push_back({std::move(text), style});
+    return *this;
+  }
+  /// Blanks up to this column, at least `gap` of them.
+  Row& to(std::size_t column, std::size_t gap = 1) {
+    return add(std::string(std::max(column, width_ + gap) - width_, ' '));
+  }
+  /// So that it ends at this column.
+  Row& right(const std::string& text, std::size_t column, Style style = Style::plain) {
+    const std::size_t own = display_width(text);
+    to(column > own ? column - own : 0, width_ == 0 ? 0 : 1);
+    return add(text, style);
+  }
+  Row& append(const Row& other) {
+    for (const Piece& piece : other.pieces_) add(piece.text, piece.style);
+    return *this;
+  }
+
+  std::size_t width() const { return width_; }
+  bool empty() const { return pieces_.empty(); }
+
+  std::string text(std::size_t most, bool colours) const {
+    std::string line;
+    std::size_t left = most;
+    for (const Piece& piece : pieces_) {
+      // A piece that does not fit ends in "…", one column before the end if need be.
+      const std::string part = view::shorten(piece.text, left);
+      const bool styled = colours && piece.style != Style::plain;
+      line += styled ? escape_of(piece.style) + part + "\x1b[0m" : part;
+      left -= display_width(part);
+    }
+    while (line.ends_with(' ')) line.pop_back();
+    return line;
+  }
+
+ private:
+  struct Piece {
+    std::string text;
+    Style style;
+  };
+
+  std::vector<Piece> pieces_;
+  std::size_t width_ = 0;
+};
+
+constexpr std::size_t label_column = 2;
+constexpr std::size_t value_column = 16;  // where texts begin after a label …
+constexpr std::size_t number_end = 26;    // … and where numbers end
+constexpr std::size_t column_width = 38;  // of the left of two columns
+constexpr std::size_t sparkline_most = 60;
+
+std::string percent(double share) {
+  return std::isnan(share) ? "n/a" : fmt::format("{:.1f} %", 100 * share);
+}
+
+Row labelled(const std::string& label) {
+  return Row().to(label_column, 0).add(label, Style::label);
+}
+
+/// All digits, so that one sees it move: "12,401,597".
+std::string grouped(std::uint64_t count) {
+  std::string digits = std::to_string(count);
+  for (std::size_t from_end = 3; from_end < digits.size(); from_end += 4)
+    digits.insert(digits.size() - from_end, ",");
+  return digits;
+}
+
+/// A count; one that should be zero stands out if it is not.
+Row count_row(const std::string& label, std::uint64_t count, bool bad = false) {
+  const Style style = bad && count > 0 ? Style::alarm : Style::plain;
+  return labelled(label).right(grouped(count), number_end, style);
+}
+
+std::vector<Row> counts(const StreamStatus& s) {
+  std::vector<Row> rows;
+  Row samples = labelled("samples").right(grouped(s.samples_predicted), number_end, Style::strong);
+  if (!std::isnan(s.samples_per_second))
+    samples.add(fmt::format("  {} /s", format_count(s.samples_per_second)), Style::good);
+  rows.push_back(samples);
+  rows.push_back(count_row("learnt", s.targets_learnt));
+  rows.push_back(count_row("missing", s.targets_missing));
+  Row pending = count_row("pending", s.labels_pending);
+  if (s.labels_late > 0)
+    pending.add(fmt::format("  {} late", format_count(static_cast<double>(s.labels_late))),
+                Style::alarm);
+  rows.push_back(pending);
+  rows.push_back(count_row("refused", s.lines_refused, true));
+  return rows;
+}
+
+std::vector<Row> errors(const StreamStatus& s) {
+  constexpr std::size_t all = 18;
+  constexpr std::size_t recent = 28;
+  std::vector<Row> rows;
+  rows.push_back(Row().right("all", all, Style::label).right("recent", recent, Style::label));
+  const auto add = [&](const std::string& label, double a, double b, Style style) {
+    rows.push_back(Row()
+                       .add(label, Style::label)
+                       .right(format_number(a), all, style)
+                       .right(format_number(b), recent, style));
+  };
+  add("NSE", s.errors.nse, s.recent_errors.nse, Style::strong);
+  add("RMSE", s.errors.rmse, s.recent_errors.rmse, Style::plain);
+  add("MAE", s.errors.mae, s.recent_errors.mae, Style::plain);
+  if (!std::isnan(s.coverage_nominal)) {
+    // Misses twice or half as often as they should are worth a look.
+    const double ratio = (1 - s.coverage_recent) / (1 - s.coverage_nominal);
+    const bool off = ratio > 2 || ratio < 0.5;
+    rows.push_back(Row()
+                       .add("coverage", Style::label)
+                       .right(percent(s.coverage), all)
+                       .right(percent(s.coverage_recent), recent, off ? Style::alarm : Style::plain)
+                       .add(fmt::format("  of {:.4g} %", 100 * s.coverage_nominal), Style::label));
+  }
+  return rows;
+}
+
+/// One beside the other where there is room, else one below the other.
+void add_columns(std::vector<Row>& rows, const std::vector<Row>& left,
+                 const std::vector<Row>& right, std::size_t width) {
+  std::size_t widest = 0;
+  for (const Row& row : right) widest = std::max(widest, row.width());
+  if (column_width + widest > width) {
+    rows.insert(rows.end(), left.begin(), left.end());
+    rows.emplace_back();
+    for (const Row& row : right) rows.push_back(Row().to(label_column, 0).append(row));
+    return;
+  }
+  for (std::size_t i = 0; i < std::max(left.size(), right.size()); ++i) {
+    Row row = i < left.size() ? left[i] : Row();
+    if (i < right.size()) row.to(column_width).append(right[i]);
+    rows.push_back(row);
+  }
+}
+
+Row history(const TopContext& context, std::size_t width) {
+  const std::size_t room = std::min(sparkline_most, width > 50 ? width - 50 : 10);
+  const auto& past = context.past_errors;
+  const std::size_t n = std::min(room, past.size());
+  double low = INFINITY;
+  double high = -INFINITY;
+  for (std::size_t i = past.size() - n; i < past.size(); ++i) {
+    low = std::fmin(low, past[i]);
+    high = std::fmax(high, past[i]);
+  }
+  if (n < 2 || !(low <= high)) return {};
+  return labelled("recent RMSE")
+      .to(value_column)
+      .add(sparkline(past, room), Style::good)
+      .add(fmt::format("  {} to {}", format_number(low, 3), format_number(high, 3)))
+      .add(fmt::format(" in {}", format_seconds(context.every * static_cast<double>(n - 1))),
+           Style::label);
+}
+
+Row latency(const LatencySummary& l) {
+  Row row = labelled("latency");
+  row.to(value_column);
+  const auto add = [&](const char* name, double seconds) {
+    row.add(name, Style::label).add(" " + format_seconds(seconds) + "  ");
+  };
+  add("p50", l.p50);
+  add("p90", l.p90);
+  add("p99", l.p99);
+  add("p99.9", l.p999);
+  add("max", l.max);
+  return row;
+}
+
+/// "12 written", where the number stands out if it should be zero and is not.
+void add_count(Row& row, std::uint64_t count, const std::string& what, bool bad = false) {
+  row.add(format_count(static_cast<double>(count)), bad && count > 0 ? Style::alarm : Style::plain)
+      .add(" " + what + "   ", Style::label);
+}
+
+Row updates(const StreamStatus& s) {
+  Row row = labelled("updates");
+  row.to(value_column);
+  add_count(row, s.updates_gated, "gated");
+  add_count(row, s.updates_rejected, "rejected", true);
+  if (!std::isnan(s.covariance_trace))
+    row.add("Tr P ", Style::label).add(format_number(s.covariance_trace));
+  return row;
+}
+
+Row checkpoints(const StreamStatus& s) {
+  Row row = labelled("checkpoints");
+  row.to(value_column);
+  add_count(row, s.checkpoints_written, "written");
+  add_count(row, s.checkpoint_failures, "failed", true);
+  if (!std::isnan(s.seconds_since_checkpoint))
+    row.add(format_seconds(std::floor(s.seconds_since_checkpoint))).add(" ago", Style::label);
+  return row;
+}
+
+Row models(const StreamStatus& s) {
+  Row row = labelled("models");
+  row.to(value_column);
+  add_count(row, s.models_in_memory, "in memory");
+  add_count(row, s.models_on_disk, "on disk");
+  add_count(row, s.evictions, "evicted");
+  if (s.resident_bytes > 0) row.add(format_bytes(s.resident_bytes)).add(" resident", Style::label);
+  return row;
+}
+
+Row warnings(const StreamStatus& s) {
+  Row row = labelled("warnings");
+  row.to(value_column);
+  bool any = false;
+  for (std::size_t k = 0; k < warning_kinds; ++k) {
+    if (s.warnings[k] == 0) continue;
+    std::string name = to_string(static_cast<Warning>(k));
+    std::ranges::replace(name, '_', ' ');
+    row.add(format_count(static_cast<double>(s.warnings[k])), Style::alarm).add(" " + name + "   ");
+    any = true;
+  }
+  if (!any) row.add("none", Style::label);
+  return row;
+}
+
+void add_experts(std::vector<Row>& rows, const StreamStatus& s, std::size_t width,
+                 std::size_t height) {
+  constexpr std::size_t weight_width = 7;
+  const std::size_t n = std::min(s.expert_names.size(), s.expert_weights.size());
+  if (n == 0 || rows.size() + 3 > height) return;
+  std::vector<std::size_t> order(n);
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
+    return s.expert_weights[a] > s.expert_weights[b];
+  });
+  rows.emplace_back();
+  // The last line says how many are not shown.
+  const std::size_t room = height - rows.size();
+  const std::size_t shown = n <= room ? n : room - 1;
+  std::size_t name_width = 0;
+  for (std::size_t i = 0; i < shown; ++i)
+    name_width = std::max(name_width, display_width(view::one_line(s.expert_names[order[i]])));
+  name_width = std::min(name_width, std::max<std::size_t>(width / 3, value_column));
+  const std::size_t bar_start =
+      std::max(value_column, label_column + name_width + 2 + weight_width + 2);
+  const std::size_t bar_width = width > bar_start ? width - bar_start : 0;
+  for (std::size_t i = 0; i < shown; ++i) {
+    const double weight = s.expert_weights[order[i]];
+    const std::string name = view::shorten(view::one_line(s.expert_names[order[i]]), name_width);
+    rows.push_back(labelled(name)
+                       .right(fmt::format("{:.3f}", weight), bar_start - 2)
+                       .to(bar_start)
+                       .add(view::filled_bar(weight, bar_width), Style::good));
+  }
+  if (shown == n) return;
+  double rest = 0;
+  for (std::size_t i = shown; i < n; ++i) rest += s.expert_weights[order[i]];
+  rows.push_back(labelled(fmt::format("{} more", n - shown))
+                     .right(fmt::format("{:.3f}", rest), bar_start - 2, Style::label));
+}
+
+Row title(const StreamStatus& s, const TopContext& context, std::size_t width) {
+  Row row;
+  row.add("kalstream", Style::strong).add("  " + view::one_line(s.learner), Style::strong);
+  if (!s.version.empty()) row.add("  " + view::one_line(s.version), Style::label);
+  if (!std::isnan(s.uptime_seconds))
+    row.add("  up ", Style::label).add(format_seconds(std::floor(s.uptime_seconds)));
+  const std::string source = view::one_line(context.source);
+  if (row.width() + 2 + display_width(source) <= width) row.right(source, width, Style::label);
+  return row;
+}
+
+}  // namespace
+
+std::vector<std::string> top_view(const StreamStatus& status, const TopContext& context,
+                                  std::size_t width, std::size_t height) {
+  std::vector<Row> rows;
+  rows.push_back(title(status, context, width));
+  rows.push_back(Row().add(view::one_line(context.trouble), Style::alarm));
+  add_columns(rows, counts(status), errors(status), width);
+  rows.emplace_back();
+  if (Row row = history(context, width); !row.empty()) rows.push_back(std::move(row));
+  rows.push_back(latency(status.latency));
+  rows.push_back(updates(status));
+  rows.push_back(checkpoints(status));
+  rows.push_back(models(status));
+  rows.push_back(warnings(status));
+  add_experts(rows, status, width, height);
+  if (rows.size() > height) rows.resize(height);
+  std::vector<std::string> lines;
+  for (const Row& row : rows) lines.push_back(row.text(width, context.colours));
+  return lines;
+}
+
+std::string top_line(const StreamStatus& s) {
+  std::string line = fmt::format("{} samples", s.samples_predicted);
+  const auto add = [&](double known, const std::string& text) {
+    if (!std::isnan(known)) line += "  " + text;
+  };
+  if (!std::isnan(s.uptime_seconds))
+    line = fmt::format("up {}  {}", format_seconds(std::floor(s.uptime_seconds)), line);
+  add(s.samples_per_second, format_count(s.samples_per_second) + " /s");
+  add(s.errors.nse, fmt::format("NSE {} (recent {})", format_number(s.errors.nse),
+                                format_number(s.recent_errors.nse)));
+  add(s.coverage_nominal,
+      fmt::format("coverage {} of {:.4g} %", percent(s.coverage_recent), 100 * s.coverage_nominal));
+  add(s.latency.p99, "p99 " + format_seconds(s.latency.p99));
+  if (s.lines_refused > 0) line += fmt::format("  {} refused", s.lines_refused);
+  if (s.resident_bytes > 0) line += "  " + format_bytes(s.resident_bytes);
+  const auto all = std::accumulate(s.warnings.begin(), s.warnings.end(), std::uint64_t{0});
+  return line + (all == 1 ? "  1 warning" : fmt::format("  {} warnings", all));
+}
+
+std::string sparkline(std::span<const double> values, std::size_t width) {
+  constexpr std::array levels = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+  if (values.size() > width) values = values.last(width);
+  double low = INFINITY;
+  double high = -INFINITY;
+  for (const double v : values)
+    if (std::isfinite(v)) {
+      low = std::min(low, v);
+      high = std::max(high, v);
+    }
+  std::string text;
+  for (const double v : values) {
+    if (!std::isfinite(v)) {
+      text += ' ';
+      continue;
+    }
+    // Halves, so that the difference of two numbers does not overflow.
+    const double share = high > low ? (v / 2 - low / 2) / (high / 2 - low / 2) : 0;
+    text += levels[std::min<std::size_t>(static_cast<std::size_t>(share * 8), 7)];
+  }
+  return text;
+}
+
+std::string format_bytes(std::uint64_t bytes) {
+  constexpr std::array units = {"kB", "MB", "GB", "TB"};
+  if (bytes < 1000) return fmt::format("{} B", bytes);
+  double value = static_cast<double>(bytes) / 1000;
+  std::size_t unit = 0;
+  for (; value >= 999.5 && unit + 1 < units.size(); ++unit) value /= 1000;
+  return fmt::format("{:.{}f} {}", value, value < 9.95 ? 1 : 0, units[unit]);
+}
+
+}  // namespace kalstream
