@@ -82,18 +82,16 @@ std::span<const double> Mixture::predict(std::span<const double> x) {
 
 std::span<const double> Mixture::spread() {
   const FlushDenormals guard;
-  if (!all_finite(d_hat_)) return {};
   const std::size_t n_d = d_hat_.size();
-  std::fill(spread_.begin(), spread_.end(), 0.0);
-  for (std::size_t j = 0; j < size(); ++j) {
-    const auto spread_j = experts_[j]->spread();
-    if (spread_j.empty()) return {};
-    for (std::size_t k = 0; k < n_d; ++k) {
+  for (std::size_t k = 0; k < n_d; ++k) {
+    double variance = 0;
+    for (std::size_t j = 0; j < size(); ++j) {
       const double beyond = expert_d_hat_[j * n_d + k] - d_hat_[k];
-      spread_[k] += w_[j] * (spread_j[k] * spread_j[k] + beyond * beyond);
+      variance += w_[j] * beyond * beyond;
     }
+    spread_[k] = std::sqrt(variance);
+    if (!(spread_[k] > 0 && std::isfinite(spread_[k]))) return {};
   }
-  for (double& s : spread_) s = std::sqrt(s);
   return spread_;
 }
 

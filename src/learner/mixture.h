@@ -28,7 +28,8 @@ class Mixture final : public Learner {
   std::size_t outputs() const override { return experts_.front()->outputs(); }
   std::uint64_t samples() const override { return experts_.front()->samples(); }
   std::span<const double> predict(std::span<const double> x) override;
-  /// The law of total variance: the experts' own, and what they disagree in.
+  /// What the experts disagree in, √(Σ w_j(d̂_j − d̂)²): it tells more than their covariances, and
+  /// does not make those that would have stayed gated work. Empty while they all say the same.
   std::span<const double> spread() override;
   StepReport learn(std::span<const double> x, std::span<const double> d) override;
   StepReport advance(std::span<const double> x) override;

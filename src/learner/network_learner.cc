@@ -93,8 +93,9 @@ StepReport NetworkLearner::learn_from(std::span<const double> x, std::span<const
     rule_->skip();
     return report(StepStatus::gated);
   }
-  const StepStatus status = rule_->update(
-      e.empty() ? e_ : e, prepared ? std::span<const double>() : std::span<const double>(H_), theta_);
+  const StepStatus status =
+      rule_->update(e.empty() ? e_ : e,
+                    prepared ? std::span<const double>() : std::span<const double>(H_), theta_);
   if (status == StepStatus::applied) differentiator_->weights_changed();
   return report(status);
 }

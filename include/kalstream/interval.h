@@ -1,0 +1,89 @@
+// Bounds around predictions that hold the target as often as they should.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+namespace kalstream {
+
+class Archive;
+
+/// Bounds for one number, low ≤ d ≤ high; both NaN while there is no telling.
+struct Interval {
+  static constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+
+  double low = unknown;
+  double high = unknown;
+
+  /// What Intervals::learn needs to know of the moment the bounds were made at.
+  struct Origin {
+    double d_hat = unknown;
+    double scale = 0;  ///< σ, the mean |d − d̂| that was expected; 0 if none was
+    std::array<double, 3> features{};
+    double log_spread = unknown;
+  } origin;
+};
+
+/// Calibrated intervals around the predictions of one learner, or around its forecasts of one lead:
+/// a part `coverage` of the targets lies within them, whatever the stream does (docs/intervals.md).
+///
+///     Intervals intervals(learner->outputs(), 0.9);
+///     …
+///     auto d_hat = learner->predict(x);
+///     auto bounds = intervals.around(d_hat, learner->spread());  // bounds[0].low, bounds[0].high
+///     learner->learn(x, d);
+///     intervals.learn(bounds, d);
+///
+/// Where targets come late, keep a copy of the bounds (they are plain values) and learn when the
+/// target is there; any number may be outstanding. A target that is not finite changes nothing. The
+/// first ten errors of an output only tell their size: bounds are NaN until then, and not counted.
+/// Once constructed nothing allocates, throws or prints.
+class Intervals {
+ public:
+  /// Throws std::invalid_argument unless 0 < coverage < 1.
+  explicit Intervals(std::size_t outputs, double coverage = 0.9);
+  Intervals(const Intervals& other);
+  Intervals& operator=(const Intervals& other);
+  ~Intervals();
+
+  std::size_t outputs() const { return bounds_.size(); }
+  double nominal() const { return nominal_; }
+
+  /// Bounds for every output. `spread` is Learner::spread() of the same prediction, or empty.
+  /// Changes nothing that later calls return. The view lives until the next call.
+  std::span<const Interval> around(std::span<const double> d_hat,
+                                   std::span<const double> spread = {});
+
+  /// Learns what bounds made by around() should have been, now that their targets are known.
+  void learn(std::span<const Interval> bounds, std::span<const double> d);
+
+  /// Targets of output k that had bounds, and what part of them was within: of all, and of the last
+  /// thousand or so (a running mean); NaN while there are none.
+  std::uint64_t counted(std::size_t k = 0) const;
+  double coverage(std::size_t k = 0) const;
+  double recent_coverage(std::size_t k = 0) const;
+
+  /// The guarantee: as long as errors are at most b times the scale that was expected, of any T
+  /// targets in a row at most (1 − coverage)T + excess(b) are outside of their bounds. (If each is
+  /// learnt before the next bounds are made; otherwise twice as many more as may be outstanding.)
+  double excess(double b) const;
+
+  /// Back to the state after construction.
+  void reset();
+
+  /// All that has been learnt, to or from a snapshot; from one only after construction.
+  void exchange(Archive& archive);
+
+ private:
+  class Output;
+
+  double nominal_;
+  std::vector<Output> of_;
+  std::vector<Interval> bounds_;
+};
+
+}  // namespace kalstream
