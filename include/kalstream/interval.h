@@ -26,6 +26,9 @@ struct Interval {
     std::array<double, 3> features{};
     double log_spread = unknown;
   } origin;
+
+  /// To or from a snapshot, while its target is awaited.
+  void exchange(Archive& archive);
 };
 
 /// Calibrated intervals around the predictions of one learner, or around its forecasts of one lead:

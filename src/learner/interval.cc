@@ -260,6 +260,13 @@ class Level {
 
 }  // namespace
 
+// Any numbers: learn takes none on trust.
+void Interval::exchange(Archive& archive) {
+  for (double* v : {&low, &high, &origin.d_hat, &origin.scale, &origin.log_spread})
+    archive.number(*v, Archive::any);
+  archive.numbers(origin.features, Archive::any);
+}
+
 class Intervals::Output {
  public:
   explicit Output(double nominal) : low_((1 - nominal) / 2), high_((1 - nominal) / 2) {}
