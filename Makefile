@@ -1,10 +1,10 @@
 # Thin: the build itself is CMake's (CMakePresets.json). Each target installs what it misses.
 .DEFAULT_GOAL := build
 .PHONY: build demo reproduce test test-release test-asan-ubsan test-tsan bench bench-diff bench-scaling
-.PHONY: bench-peers format lint clean packages
+.PHONY: bench-peers soak fuzz format lint clean packages
 
-BUILD_PACKAGES := g++ cmake ninja-build pkg-config libcli11-dev libfmt-dev nlohmann-json3-dev libmatio-dev
-TEST_PACKAGES := libgtest-dev libgmock-dev libeigen3-dev
+BUILD_PACKAGES := g++ cmake ninja-build pkg-config libcli11-dev libfmt-dev nlohmann-json3-dev zlib1g-dev
+TEST_PACKAGES := libgtest-dev libgmock-dev libeigen3-dev libmatio-dev
 JOBS := $(shell nproc)
 
 packages:
@@ -38,6 +38,21 @@ test-tsan: test-packages
 	cmake --preset tsan >/dev/null
 	cmake --build --preset tsan -j $(JOBS) --target kalstream_thread_tests
 	ctest --preset tsan -j $(JOBS) -R 'Parallel|Progress|Threads'
+
+# Fuzzers, SECONDS each, all or one TARGET (csv, mat, snapshot, …): docs/robustness.md
+SECONDS := 60
+TARGET := $(patsubst tests/fuzz/%_fuzz.cc,%,$(wildcard tests/fuzz/*_fuzz.cc))
+
+fuzz: packages
+	@tools/install-packages.sh clang-14 libclang-rt-14-dev
+	@cmake --preset fuzz >/dev/null
+	@cmake --build --preset fuzz -j $(JOBS) --target $(TARGET:%=%_fuzz)
+	@for target in $(TARGET); do \
+	  echo "$$target: $(SECONDS) s"; mkdir -p build/fuzz/corpus/$$target build/fuzz/findings; \
+	  build/fuzz/$${target}_fuzz -max_total_time=$(SECONDS) -timeout=10 -rss_limit_mb=1024 -max_len=32768 \
+	    -print_final_stats=1 -artifact_prefix=build/fuzz/findings/$$target- build/fuzz/corpus/$$target \
+	    tests/fuzz/corpus/$$target >build/fuzz/$$target.log 2>&1 || { tail -40 build/fuzz/$$target.log; exit 1; }; \
+	  grep -E 'DONE|number_of_executed_units|peak_rss' build/fuzz/$$target.log; done
 
 # Speed of the kernels and of whole steps (Google Benchmark)
 bench: packages

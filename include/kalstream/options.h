@@ -107,7 +107,9 @@ struct Adam {
 /// unit with its four gates, per gate matrix, or a single one.
 enum class Partition { node, unit, gate, full };
 
-/// Eqs 10–13. S = HPHᵀ + rI;  θ ← θ + PHᵀS⁻¹e;  P ← P − PHᵀS⁻¹HP + qI;  P₁ = p₁I.
+/// Eqs 10–13. S = HPHᵀ + rI;  θ ← θ + PHᵀS⁻¹e;  P ← P − PHᵀS⁻¹HP + qI;  P₁ = p₁I. A block of P in
+/// which a variance has grown to max(2p₁, 10,000q) is halved, here and in the rules below: qI alone
+/// would let P grow for ever along whatever no sample excites (docs/robustness.md).
 struct Ekf {
   double initial_covariance = 100;
   Schedule measurement_noise = 3;

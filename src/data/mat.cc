@@ -1,21 +1,18 @@
-// MAT files of version 5 (MATLAB's -v6 and -v7), through libmatio.
-#include <matio.h>
+// MAT files of version 5 (MATLAB's -v6 and -v7): real matrices, plain or compressed. Read here and
+// not by a library, because files may come from anywhere: no size in them is taken on trust.
+#include <zlib.h>
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstdint>
-#include <fstream>
-#include <memory>
 #include <span>
 
 #include "data/table.h"
 
 namespace kalstream::reading {
 namespace {
-
-using File = std::unique_ptr<mat_t, decltype(&Mat_Close)>;
-using Variable = std::unique_ptr<matvar_t, decltype(&Mat_VarFree)>;
 
 /// Features × samples, sample after sample.
 struct Samples {
@@ -25,88 +22,136 @@ struct Samples {
   char letter;  ///< names the columns: x1, x2, …
 };
 
-/// An element's size is the second word of its tag.
-std::uint64_t element_size(std::ifstream& in, std::uint64_t at, bool little_endian) {
-  std::array<unsigned char, 4> bytes{};
-  in.seekg(static_cast<std::streamoff>(at) + 4);
-  in.read(reinterpret_cast<char*>(bytes.data()), bytes.size());
-  if (little_endian) std::ranges::reverse(bytes);
-  std::uint64_t size = 0;
-  for (unsigned char byte : bytes) size = size << 8 | byte;
-  return size;
+/// The file contradicts itself.
+struct Damaged {};
+
+void require(bool holds) {
+  if (!holds) throw Damaged{};
 }
 
-/// Makes sure of what libmatio does not check, and returns the file's size. It takes what it does
-/// not recognise for version 4, hands version 7.3 to HDF5, and makes up what a cut file lacks.
-std::uint64_t checked_size(const std::string& path) {
-  constexpr std::uint64_t header_size = 128;
-  constexpr std::uint64_t tag_size = 8;
-  std::array<char, header_size> header{};
-  std::ifstream in(path, std::ios::binary);
-  in.read(header.data(), header.size());
-  const std::string_view mark(header.data() + 124, 4);  // version and byte order
-  const bool little_endian = mark == std::string_view("\0\1IM", 4);
-  const bool big_endian = mark == std::string_view("\1\0MI", 4);
-  if (!in || !(little_endian || big_endian))
-    fail(path, 0, "is not a MAT file of version 5; save it with -v7");
+/// Bytes from front to back, never beyond the end.
+class Bytes {
+ public:
+  Bytes(std::string_view bytes, bool little_endian)
+      : rest_(bytes), swaps_(little_endian != (std::endian::native == std::endian::little)) {}
 
-  in.seekg(0, std::ios::end);
-  const auto size = static_cast<std::uint64_t>(in.tellg());
-  std::uint64_t at = header_size;
-  while (at < size) at += tag_size + element_size(in, at, little_endian);
-  if (at > size) fail(path, 0, "is damaged or not complete; copy or save it again");
-  return size;
-}
+  bool empty() const { return rest_.empty(); }
 
-bool is_matrix(const matvar_t& v) {
-  return v.rank == 2 && v.dims != nullptr && v.dims[0] > 0 && v.dims[1] > 0 && !v.isComplex &&
-         v.class_type >= MAT_C_DOUBLE && v.class_type <= MAT_C_UINT64;
-}
-
-bool is_scalar(const matvar_t& v) { return v.dims[0] == 1 && v.dims[1] == 1; }
-
-std::string name_of(const matvar_t& v) { return v.name == nullptr ? "" : v.name; }
-
-/// For messages: name (3x100).
-std::string describe(const matvar_t& v) {
-  std::string text = shown(name_of(v)) + " (";
-  for (int i = 0; v.dims != nullptr && i < v.rank; ++i)
-    text += (i > 0 ? "x" : "") + std::to_string(v.dims[i]);
-  return text + (is_matrix(v) ? ")" : ", not a real matrix)");
-}
-
-template <class T>
-std::vector<double> as_doubles(const matvar_t& v) {
-  const std::span values(static_cast<const T*>(v.data), v.dims[0] * v.dims[1]);
-  std::vector<double> doubles(values.size());
-  std::ranges::transform(values, doubles.begin(), [](T x) { return static_cast<double>(x); });
-  return doubles;
-}
-
-std::vector<double> as_doubles(const matvar_t& v) {
-  switch (v.class_type) {
-    case MAT_C_SINGLE:
-      return as_doubles<float>(v);
-    case MAT_C_INT8:
-      return as_doubles<std::int8_t>(v);
-    case MAT_C_UINT8:
-      return as_doubles<std::uint8_t>(v);
-    case MAT_C_INT16:
-      return as_doubles<std::int16_t>(v);
-    case MAT_C_UINT16:
-      return as_doubles<std::uint16_t>(v);
-    case MAT_C_INT32:
-      return as_doubles<std::int32_t>(v);
-    case MAT_C_UINT32:
-      return as_doubles<std::uint32_t>(v);
-    case MAT_C_INT64:
-      return as_doubles<std::int64_t>(v);
-    case MAT_C_UINT64:
-      return as_doubles<std::uint64_t>(v);
-    default:
-      return as_doubles<double>(v);
+  std::string_view take(std::size_t size) {
+    require(size <= rest_.size());
+    const std::string_view taken = rest_.substr(0, size);
+    rest_.remove_prefix(size);
+    return taken;
   }
+
+  void skip(std::size_t size) { rest_.remove_prefix(std::min(size, rest_.size())); }
+
+  template <class T>
+  T number() {
+    std::array<char, sizeof(T)> bytes;
+    std::ranges::copy(take(sizeof(T)), bytes.begin());
+    if (swaps_) std::ranges::reverse(bytes);
+    return std::bit_cast<T>(bytes);
+  }
+
+ private:
+  std::string_view rest_;
+  bool swaps_;
+};
+
+// What an element of a file holds, and what a matrix is of.
+enum Type : std::uint32_t {
+  int8 = 1,
+  uint8 = 2,
+  int16 = 3,
+  uint16 = 4,
+  int32 = 5,
+  uint32 = 6,
+  single_precision = 7,
+  double_precision = 9,
+  int64 = 12,
+  uint64 = 13,
+  matrix = 14,
+  compressed = 15
+};
+constexpr std::uint32_t first_numeric_class = 6;
+constexpr std::uint32_t last_numeric_class = 15;
+constexpr std::uint32_t class_bits = 0xff;
+constexpr std::uint32_t complex_bit = 0x800;
+
+struct Element {
+  std::uint32_t type;
+  std::string_view data;
+};
+
+/// A part of a matrix: a type, a size and as many bytes, filled up to eight; or, for up to four
+/// bytes, the size in the upper half of the type.
+Element next_element(Bytes& bytes) {
+  const auto word = bytes.number<std::uint32_t>();
+  if (const std::uint32_t size = word >> 16; size > 0) {
+    require(size <= 4);
+    return {word & 0xffff, bytes.take(4).substr(0, size)};
+  }
+  const auto size = bytes.number<std::uint32_t>();
+  const Element element{word, bytes.take(size)};
+  bytes.skip((8 - size % 8) % 8);
+  return element;
 }
+
+/// At most `most` bytes of what zlib compressed; fewer if it is damaged. It compresses at most 1032
+/// times, and so is the memory that a file can ask for.
+std::string inflated(std::string_view deflated, std::size_t most) {
+  constexpr std::size_t chunk = std::size_t{1} << 16;
+  z_stream z{};
+  z.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(deflated.data()));  // NOLINT: only read
+  z.avail_in = static_cast<uInt>(deflated.size());
+  std::string out;
+  if (inflateInit(&z) != Z_OK) return out;
+  int status = Z_OK;
+  while (status == Z_OK && out.size() < most) {
+    const std::size_t size = out.size();
+    out.resize(std::min(size + std::max(chunk, size), most));
+    z.next_out = reinterpret_cast<Bytef*>(out.data() + size);
+    z.avail_out = static_cast<uInt>(std::min<std::size_t>(out.size() - size, UINT32_MAX));
+    const uInt room = z.avail_out;
+    status = inflate(&z, Z_NO_FLUSH);
+    out.resize(size + (room - z.avail_out));
+  }
+  inflateEnd(&z);
+  return out;
+}
+
+/// Numbers in a file are of the smallest type that holds them, whatever the matrix is of.
+template <class T>
+std::vector<double> as_doubles(Bytes bytes, std::size_t count) {
+  std::vector<double> values(count);
+  for (double& v : values) v = static_cast<double>(bytes.number<T>());
+  return values;
+}
+
+struct Variable {
+  std::string name;
+  std::vector<std::int32_t> dims;
+  std::uint32_t flags = 0;
+  Element element;  ///< the whole of it, as it is in the file
+
+  std::size_t rows() const { return static_cast<std::size_t>(dims[0]); }
+  std::size_t columns() const { return static_cast<std::size_t>(dims[1]); }
+  bool is_matrix() const {
+    const std::uint32_t is = flags & class_bits;
+    return dims.size() == 2 && dims[0] > 0 && dims[1] > 0 && (flags & complex_bit) == 0 &&
+           is >= first_numeric_class && is <= last_numeric_class;
+  }
+  bool is_scalar() const { return dims[0] == 1 && dims[1] == 1; }
+
+  /// For messages: name (3x100).
+  std::string described() const {
+    std::string text = shown(name) + " (";
+    for (std::size_t i = 0; i < dims.size(); ++i)
+      text += (i > 0 ? "x" : "") + std::to_string(dims[i]);
+    return text + (is_matrix() ? ")" : ", not a real matrix)");
+  }
+};
 
 void transpose(Samples& samples) {
   std::vector<double> transposed(samples.values.size());
@@ -117,76 +162,147 @@ void transpose(Samples& samples) {
   std::swap(samples.features, samples.count);
 }
 
-/// Whether a file of `file_size` bytes can hold the matrix at all: zlib compresses at most 1032
-/// times, and small integers are stored in one byte for eight. Damaged sizes are refused before
-/// memory is asked for.
-bool is_plausible(const matvar_t& v, std::uint64_t file_size) {
-  constexpr std::uint64_t largest_ratio = std::uint64_t{1032} * 8;
-  return v.dims[0] <= file_size * largest_ratio / Mat_SizeOfClass(v.class_type) / v.dims[1];
-}
-
 /// The variables of one file.
 class Contents {
  public:
-  explicit Contents(const std::string& path)
-      : path_(path),
-        size_(checked_size(path)),
-        file_(Mat_Open(path.c_str(), MAT_ACC_RDONLY), &Mat_Close) {
-    if (!file_) fail(path_, 0, "cannot be read as a MAT file; save it again with -v7");
-    while (matvar_t* info = Mat_VarReadNextInfo(file_.get()))
-      variables_.emplace_back(info, &Mat_VarFree);
+  explicit Contents(const TextFile& file) : path_(file.path) {
+    constexpr std::size_t header_size = 128;
+    const std::string_view text = file.text;
+    const auto mark = text.substr(std::min<std::size_t>(text.size(), 124), 4);
+    little_endian_ = mark == std::string_view("\0\1IM", 4);
+    if (!little_endian_ && mark != std::string_view("\1\0MI", 4))
+      fail(path_, 0, "is not a MAT file of version 5; save it with -v7");
+    try {
+      Bytes bytes(text.substr(header_size), little_endian_);
+      while (!bytes.empty()) {
+        const auto type = bytes.number<std::uint32_t>();
+        const auto size = bytes.number<std::uint32_t>();
+        const Element element{type, bytes.take(size)};
+        if (type == matrix || type == compressed) variables_.push_back(described(element));
+      }
+    } catch (const Damaged&) {
+      fail(path_, 0, "is damaged or not complete; copy or save it again");
+    }
   }
 
-  matvar_t* matrix(std::string_view name) const {
+  const Variable* matrix_named(std::string_view name) const {
     for (const Variable& v : variables_)
-      if (is_matrix(*v) && name_of(*v) == name) return v.get();
+      if (v.is_matrix() && v.name == name) return &v;
     return nullptr;
   }
 
   /// The one matrix of a file that has no other; a number beside it is no second candidate.
-  matvar_t* only_matrix() const {
-    matvar_t* found = nullptr;
+  const Variable* only_matrix() const {
+    const Variable* found = nullptr;
     for (const Variable& v : variables_) {
-      if (!is_matrix(*v) || is_scalar(*v)) continue;
+      if (!v.is_matrix() || v.is_scalar()) continue;
       if (found != nullptr) return nullptr;
-      found = v.get();
+      found = &v;
     }
     return found;
   }
 
   /// Samples are the columns of the matrix, as they are in memory.
-  Samples load(matvar_t& v, char letter) const {
-    const bool read = is_plausible(v, size_) && Mat_VarReadDataAll(file_.get(), &v) == 0;
-    const std::size_t bytes = v.dims[0] * v.dims[1] * Mat_SizeOfClass(v.class_type);
-    if (!read || v.data == nullptr || v.nbytes != bytes)
-      fail(path_, 0, "the variable " + describe(v) + " is damaged; save the file again with -v7");
-    return {v.dims[0], v.dims[1], as_doubles(v), letter};
+  Samples load(const Variable& v, char letter) const {
+    try {
+      return {v.rows(), v.columns(), values_of(v), letter};
+    } catch (const Damaged&) {
+      fail(path_, 0, "the variable " + v.described() + " is damaged; save the file again with -v7");
+    }
   }
 
   std::string list() const {
     std::string text;
-    for (const Variable& v : variables_) text += (text.empty() ? "" : ", ") + describe(*v);
+    for (const Variable& v : variables_) text += (text.empty() ? "" : ", ") + v.described();
     return text.empty() ? "nothing" : text;
   }
 
  private:
+  /// What is in a matrix: flags, sizes and name come first.
+  Variable described(const Element& element) const {
+    constexpr std::size_t prefix = 4096;
+    const std::string beginning = contents_of(element, prefix);
+    Bytes bytes(beginning, little_endian_);
+    Variable v{.element = element};
+    v.flags = flags_of(next_element(bytes));
+    const Element dims = next_element(bytes);
+    if (dims.type != int32) return v;  // something that is not even an array
+    for (Bytes each(dims.data, little_endian_); !each.empty();)
+      v.dims.push_back(each.number<std::int32_t>());
+    v.name = next_element(bytes).data;
+    return v;
+  }
+
+  std::uint32_t flags_of(const Element& element) const {
+    require(element.type == uint32);
+    return Bytes(element.data, little_endian_).number<std::uint32_t>();
+  }
+
+  /// The first bytes, at most, of what a matrix consists of.
+  std::string contents_of(const Element& element, std::size_t most) const {
+    if (element.type == matrix) return std::string(element.data.substr(0, most));
+    constexpr std::size_t tag = 8;
+    const std::string inner = inflated(element.data, most == SIZE_MAX ? most : most + tag);
+    Bytes bytes(inner, little_endian_);
+    require(bytes.number<std::uint32_t>() == matrix);
+    const auto size = bytes.number<std::uint32_t>();
+    return inner.substr(tag, std::min<std::size_t>(size, most));
+  }
+
+  std::vector<double> values_of(const Variable& v) const {
+    const std::string all = contents_of(v.element, SIZE_MAX);
+    Bytes bytes(all, little_endian_);
+    for (int before = 0; before < 3; ++before) next_element(bytes);
+    const Element data = next_element(bytes);
+    switch (data.type) {
+      case int8:
+        return numbers<std::int8_t>(data, v);
+      case uint8:
+        return numbers<std::uint8_t>(data, v);
+      case int16:
+        return numbers<std::int16_t>(data, v);
+      case uint16:
+        return numbers<std::uint16_t>(data, v);
+      case int32:
+        return numbers<std::int32_t>(data, v);
+      case uint32:
+        return numbers<std::uint32_t>(data, v);
+      case single_precision:
+        return numbers<float>(data, v);
+      case double_precision:
+        return numbers<double>(data, v);
+      case int64:
+        return numbers<std::int64_t>(data, v);
+      case uint64:
+        return numbers<std::uint64_t>(data, v);
+      default:
+        throw Damaged{};
+    }
+  }
+
+  template <class T>
+  std::vector<double> numbers(const Element& data, const Variable& v) const {
+    const std::size_t count = v.rows() * v.columns();
+    require(count <= data.data.size() / sizeof(T) && count * sizeof(T) == data.data.size());
+    return as_doubles<T>(Bytes(data.data, little_endian_), count);
+  }
+
   const std::string& path_;
-  std::uint64_t size_;
-  File file_;
+  bool little_endian_ = true;
   std::vector<Variable> variables_;
 };
 
-std::vector<Samples> load_blocks(const std::string& path) {
-  const Contents contents(path);
-  matvar_t* const input = contents.matrix("input_set");
-  matvar_t* const target = contents.matrix("target_set");
+std::vector<Samples> load_blocks(const TextFile& file) {
+  const Contents contents(file);
+  const Variable* const input = contents.matrix_named("input_set");
+  const Variable* const target = contents.matrix_named("target_set");
   if (input != nullptr && target != nullptr)
     return {contents.load(*input, 'x'), contents.load(*target, 'd')};
 
-  matvar_t* single = contents.matrix("nngc_data");
+  const Variable* single = contents.matrix_named("nngc_data");
   if (single == nullptr) single = contents.only_matrix();
   if (single == nullptr)
-    fail(path, 0,
+    fail(file.path, 0,
          "holds " + contents.list() +
              "; save input_set and target_set with samples in columns, or a single matrix");
   Samples samples = contents.load(*single, 'x');
@@ -207,8 +323,9 @@ void append_sample(const std::string& path, std::span<const double> values, Tabl
 
 }  // namespace
 
-Table read_mat(const std::string& path, std::size_t limit) {
-  const std::vector<Samples> blocks = load_blocks(path);
+Table read_mat(const TextFile& file, std::size_t limit) {
+  const std::string& path = file.path;
+  const std::vector<Samples> blocks = load_blocks(file);
 
   Table table;
   for (const Samples& block : blocks) {

@@ -64,7 +64,7 @@ Table read_table(const std::string& path, std::size_t limit) {
   if (is(".txt") || is(".dat")) return read_csv(read_text(path), ",;\t", true, limit);
   if (is(".jsonl") || is(".ndjson")) return read_jsonl(read_text(path), limit);
   if (is(".arff")) return read_arff(read_text(path), limit);
-  if (is(".mat")) return reading::read_mat(path, limit);
+  if (is(".mat")) return reading::read_mat({path, read_all(path)}, limit);
   fail(path, 0,
        "has the unknown extension " + shown(extension, '\'') +
            "; use .csv, .tsv, .txt, .dat, .jsonl, .ndjson, .arff or .mat");

@@ -18,6 +18,7 @@ namespace kalstream {
 namespace {
 
 namespace fs = std::filesystem;
+using namespace std::string_literals;
 using namespace std::string_view_literals;
 using Names = std::vector<std::string>;
 using Numbers = std::vector<double>;
@@ -422,6 +423,54 @@ TEST_F(ReaderTest, BadMat) {
   expect_contains(error_of("vector.mat"), "vector.mat: is damaged or not complete; ");
   for (const char* text : {"", "MATLAB", "a,b\n1,2\n"})
     expect_contains(error("text.mat", text), "text.mat: is not a MAT file of version 5; save it");
+}
+
+/// As MATLAB on a machine of the other byte order would write it: whole numbers in the smallest
+/// type that holds them, and what has up to four bytes within its tag.
+std::string big_endian_mat(std::string_view name, std::initializer_list<unsigned char> dims,
+                           std::uint32_t type, const std::string& data) {
+  const auto word = [](std::uint32_t w) {
+    return std::string{static_cast<char>(w >> 24), static_cast<char>(w >> 16),
+                       static_cast<char>(w >> 8), static_cast<char>(w)};
+  };
+  const auto element = [&](std::uint32_t t, std::string bytes) {
+    const auto size = static_cast<std::uint32_t>(bytes.size());
+    bytes.resize(size <= 4 ? 4 : (size + 7) / 8 * 8);
+    return size <= 4 ? word(size << 16 | t) + bytes : word(t) + word(size) + bytes;
+  };
+  std::string sizes;
+  for (const unsigned char n : dims) sizes += word(n);
+  const std::string matrix = element(6, word(6) + word(0)) + element(5, sizes) +
+                             element(1, std::string(name)) + element(type, data);
+  return std::string(124, ' ') + "\1\0MI"s + word(14) +
+         word(static_cast<std::uint32_t>(matrix.size())) + matrix;
+}
+
+TEST_F(ReaderTest, MatOfTheOtherByteOrderAndOfSmallNumbers) {
+  EXPECT_EQ(read("bytes.mat", big_endian_mat("m", {1, 3}, 2, "\1\2\xff")).targets,
+            (Numbers{1, 2, 255}));
+  EXPECT_EQ(read("signed.mat", big_endian_mat("matrix", {1, 3}, 3, "\0\1\0\2\xff\xff"s)).targets,
+            (Numbers{1, 2, -1}));
+  EXPECT_EQ(read("floats.mat", big_endian_mat("m", {1, 2}, 7, "\x3f\x80\0\0\xc0\0\0\0"s)).targets,
+            (Numbers{1, -2}));
+}
+
+TEST_F(ReaderTest, MatOfWrongSizesIsRefused) {
+  const std::string sound = big_endian_mat("m", {1, 3}, 2, "\1\2\3");
+  expect_contains(error("type.mat", big_endian_mat("m", {1, 3}, 8, "\1\2\3")),
+                  "type.mat: the variable \"m\" (1x3) is damaged; save the file again");
+  expect_contains(error("count.mat", big_endian_mat("m", {1, 4}, 2, "\1\2\3")),
+                  "count.mat: the variable \"m\" (1x4) is damaged; save the file again");
+  expect_contains(error("cube.mat", big_endian_mat("m", {1, 1, 3}, 2, "\1\2\3")),
+                  "cube.mat: holds \"m\" (1x1x3, not a real matrix); ");
+  for (std::size_t at = 128; at < sound.size(); ++at) {  // whatever byte is too large
+    std::string damaged = sound;
+    damaged[at] = '\x7f';
+    try {
+      read("damaged.mat", damaged);
+    } catch (const DataError&) {
+    }
+  }
 }
 
 // The writer.

@@ -10,7 +10,7 @@ namespace kalstream::reading {
 
 struct TextFile {
   std::string path;  ///< as the user gave it
-  std::string text;  ///< without a byte order mark
+  std::string text;  ///< without a byte order mark; of a MAT file, its bytes
 };
 
 /// All columns of a file in their order; which ones are targets is the reader's business.
@@ -31,7 +31,7 @@ Table read_csv(const TextFile& file, std::string_view delimiters, bool or_blanks
                std::size_t limit);
 Table read_jsonl(const TextFile& file, std::size_t limit);
 Table read_arff(const TextFile& file, std::size_t limit);
-Table read_mat(const std::string& path, std::size_t limit);
+Table read_mat(const TextFile& file, std::size_t limit);
 
 /// "x1", "x2", …, for columns that have no name of their own.
 std::string column_name(std::size_t index, char letter = 'x');

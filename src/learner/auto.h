@@ -109,6 +109,8 @@ class AutoLearner final : public Learner {
   void exchange(Archive& archive) override;
 
   const Blend& blend(std::size_t k) const { return blends_[k]; }
+  std::size_t networks() const { return experts_.size(); }
+  const Learner& network(std::size_t j) const { return *experts_[j].learner; }
 
  private:
   struct Expert {

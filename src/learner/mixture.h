@@ -41,6 +41,7 @@ class Mixture final : public Learner {
 
   std::size_t size() const { return experts_.size(); }
   Learner& expert(std::size_t j) { return *experts_[j]; }
+  const Learner& expert(std::size_t j) const { return *experts_[j]; }
 
  private:
   void find_networks();

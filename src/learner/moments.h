@@ -14,19 +14,26 @@ namespace kalstream {
 
 /// Mean and spread of a stream of vectors, by Welford's recursion. A value far outside what came
 /// before counts as the edge of it: one wild sample must not set the scale for all that follow,
-/// while a real change of level widens the spread within a few dozen samples.
+/// while a real change of level widens the spread soon. Older samples than the last 100,000 fade:
+/// after a year, too, moments follow within days.
 class RunningMoments {
  public:
-  static constexpr double reach = 10;  // deviations
+  static constexpr double reach = 10;                // deviations
+  static constexpr std::uint64_t horizon = 100'000;  // samples
 
   explicit RunningMoments(std::size_t n) : mean_(n, 0.0), sum_sq_(n, 0.0) {}
 
   void add(std::span<const double> v) {
-    const double n = static_cast<double>(++count_);
+    ++count_;
+    const auto count = static_cast<double>(count_);
+    const double n = std::min(count, static_cast<double>(horizon));
     for (std::size_t k = 0; k < v.size(); ++k) {
       const double before = within(k, v[k]) - mean_[k];
       mean_[k] += before / n;
-      sum_sq_[k] += before * before * (1 - 1 / n);
+      if (count_ <= horizon)
+        sum_sq_[k] += before * before * (1 - 1 / n);
+      else  // count times the variance (1 − 1/n)(variance before + before²/n)
+        sum_sq_[k] = count * (1 - 1 / n) * (sum_sq_[k] / (count - 1) + before * before / n);
     }
   }
 

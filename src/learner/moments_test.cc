@@ -70,5 +70,18 @@ TEST(RunningMoments, ResetForgets) {
   EXPECT_EQ(moments.deviation(0), 1);
 }
 
+// A change of scale after a long time is followed; until then they are those of all samples.
+TEST(RunningMoments, OldSamplesFade) {
+  Rng rng(7);
+  RunningMoments moments(1);
+  constexpr auto horizon = static_cast<int>(RunningMoments::horizon);
+  for (int t = 0; t < 10 * horizon; ++t) moments.add(Vector{5 + 2 * rng.uniform(-1, 1)});
+  EXPECT_NEAR(moments.mean(0), 5, 0.02);
+  EXPECT_NEAR(moments.deviation(0), 2 / std::sqrt(3), 0.01);
+  for (int t = 0; t < 10 * horizon; ++t) moments.add(Vector{-1 + rng.uniform(-1, 1)});
+  EXPECT_NEAR(moments.mean(0), -1, 0.02);
+  EXPECT_NEAR(moments.deviation(0), 1 / std::sqrt(3), 0.05);
+}
+
 }  // namespace
 }  // namespace kalstream

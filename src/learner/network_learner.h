@@ -35,6 +35,7 @@ class NetworkLearner final : public Learner {
   void exchange(Archive& archive) override;
 
   std::span<const double> weights() const { return theta_; }
+  const UpdateRule& rule() const { return *rule_; }
   /// Starts over from these weights instead of random ones.
   void restart_from(std::span<const double> theta);
 

@@ -18,6 +18,17 @@ namespace {
 // Mean variance of a prediction, in targets of size one, below which a block cannot explain it.
 constexpr double least_information = 1e-12;
 
+// Process noise may lift a variance to so many p₁, or q, whichever is more. Published runs cannot
+// get there: they gain at most Σq = p₁/2 (addition, 100,000 samples).
+constexpr double most_of_initial = 2;
+constexpr double most_of_noise = 1e4;
+// Updates between two looks for such variances: a look costs a pass over D.
+constexpr std::uint64_t look_interval = 64;
+
+// What a diagonal gains, in relation to itself, from an update its covariance did not allow: more
+// than the rounding of years, and nothing to a filter that learns.
+constexpr double mending = 1e-10;
+
 // A block of more weights is passed over in a fixed number of parts, whoever does the work: sums
 // are taken in the same order for any number of threads.
 constexpr std::size_t largest_undivided = 4000;
@@ -170,6 +181,7 @@ bool BlockKalman::wants_jacobian(std::span<const double> e) const {
 }
 
 void BlockKalman::skip() {
+  limit_growth();
   const double q = options_.process_noise.at(t_++);
   if (options_.process_noise_when_gated) add_process_noise(q);
 }
@@ -180,17 +192,62 @@ void BlockKalman::add_process_noise(double q) {
   trace_ = active().sum(D_.size(), D_.data());
 }
 
+// Along directions that no sample excites P gains q with every update, for ever. When a variance
+// has reached max(2p₁, 10,000q), its block is halved. Unlike leaving q out this takes nothing from
+// directions that are excited: there q makes up for it within few updates. It is exact, and so rare
+// (5,000 updates apart or more) that it costs nothing.
+void BlockKalman::limit_growth() {
+  if (t_ % look_interval != 0) return;
+  const double limit = std::max(most_of_initial * options_.initial_covariance,
+                                most_of_noise * options_.process_noise.at(t_));
+  const auto is_over = [&](double d) { return d >= limit; };
+  bool any = false;
+  for (const double d : D_) any |= is_over(d);
+  if (!any) return;
+  for (const Group& g : groups_)
+    for (std::size_t lane = 0; lane < g.blocks; ++lane) {
+      bool halved = false;
+      for (std::size_t r = 0; r < g.n && !halved; ++r)
+        halved = is_over(D_[g.offset + place(g, lane, r)]);
+      if (halved) halve(g, lane);
+    }
+  trace_ = active().sum(D_.size(), D_.data());
+}
+
+// P_i ← P_i/2.
+void BlockKalman::halve(const Group& g, std::size_t lane) {
+  double* P = P_.data() + g.P_offset;
+  downdate(g, P);
+  std::fill_n(&W_[n_d_ * g.offset], n_d_ * width * g.rows, 0.0);
+  const std::size_t first = g.interleaved ? lane : 0;
+  const std::size_t step = g.interleaved ? width : 1;
+  for (std::size_t k = first; k < g.P_size; k += step) P[k] /= 2;
+  for (std::size_t k = first; k < width * g.rows; k += step) D_[g.offset + k] /= 2;
+}
+
+// P_i ← P_i + ε diag P_i. Rounding can make hᵀPh negative where it is next to nothing beside the
+// variances of P, above all without process noise; every later update along h would be refused,
+// too, and the rule had stopped learning for ever.
+void BlockKalman::mend() {
+  for (double& d : D_) d += mending * d;
+  trace_ = active().sum(D_.size(), D_.data());
+}
+
 // Everything is computed and judged before anything is changed: an update happens whole or not at
 // all. That the last downdate no longer waits is no change: P is the same.
 StepStatus BlockKalman::update(std::span<const double> e, std::span<const double> H,
                                std::span<double> theta) {
+  limit_growth();
   const double q = options_.process_noise.at(t_);
   const double floor = options_.noise_floor.at(t_);
   ++t_;
   if (!H.empty()) pass_over(H);
   if (options_.shared_innovation) share_innovation();
   for (const Group& g : groups_)
-    if (const auto status = gain(g, e, floor, q); is_rejected(status)) return status;
+    if (const auto status = gain(g, e, floor, q); is_rejected(status)) {
+      if (status == StepStatus::rejected_covariance) mend();
+      return status;
+    }
   if (!active().add_within(theta.size(), theta.data(), largest_magnitude, theta_new_.data()))
     return StepStatus::rejected_non_finite;
 

@@ -16,7 +16,9 @@ namespace kalstream {
 ///     G_i = P_iH_iᵀS⁻¹;   θ_i ← θ_i + G_i e;   P_i ← (I − G_iH_i)P_i + qI
 ///     r = noise_floor(t) + noise_factor·Tr(HPHᵀ)/n_d
 ///
-/// and nothing happens (but see process_noise_when_gated) unless ‖e‖² > gate_threshold.
+/// and nothing happens (but see process_noise_when_gated) unless ‖e‖² > gate_threshold. For a long
+/// life: P_i is halved when one of its variances has grown to max(2p₁, 10,000q), and gains 1e-10 of
+/// its diagonal after an update that P did not allow, so that the next may be allowed.
 struct BlockKalmanOptions {
   Partition partition = Partition::full;
   bool shared_innovation = false;
@@ -90,6 +92,9 @@ class BlockKalman final : public UpdateRule {
   StepStatus gain(const Group& g, std::span<const double> e, double floor, double q);
   void scatter_change(const Group& g);
   void add_process_noise(double q);
+  void limit_growth();
+  void halve(const Group& g, std::size_t lane);
+  void mend();
 
   BlockKalmanOptions options_;
   std::size_t n_d_;

@@ -1,0 +1,23 @@
+// The same behind the checksum, where only malice gets: magic, format, length and sum are put
+// right.
+#include <cstring>
+
+#include "life.h"
+
+KALSTREAM_FUZZ(forged_snapshot) {
+  constexpr std::size_t header = 24;
+  constexpr std::size_t word = 8;
+  if (bytes.size() < header + word) return;
+  std::vector<std::byte> forged(bytes.begin(), bytes.end());
+  const auto put = [&](std::size_t at, std::uint64_t w) {
+    for (std::size_t k = 0; k < word; ++k) forged[at + k] = static_cast<std::byte>(w >> (8 * k));
+  };
+  std::memcpy(forged.data(), "\x89KALS\r\n\x1a", word);
+  put(word, 1);
+  put(2 * word, forged.size());
+  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
+  for (std::size_t k = 0; k < forged.size() - word; ++k)
+    hash = (hash ^ std::to_integer<std::uint64_t>(forged[k])) * 0x100000001b3;
+  put(forged.size() - word, hash);
+  kalstream::fuzz::expect_loads_or_refuses(forged);
+}

@@ -1,0 +1,3 @@
+#include "life.h"
+
+KALSTREAM_FUZZ(snapshot) { kalstream::fuzz::expect_loads_or_refuses(bytes); }
