@@ -214,11 +214,12 @@ std::vector<std::byte> StreamModel::to_bytes() const {
   return bytes;
 }
 
-// Without options, as it was.
-std::unique_ptr<StreamModel> StreamModel::load(Archive& archive, const ModelOptions* options) {
+std::unique_ptr<StreamModel> StreamModel::load(Archive& archive, const ModelOptions* options,
+                                               std::uint64_t most_memory) {
   std::string_view learnt;
   archive.text(learnt);
-  auto model = std::make_unique<StreamModel>(kalstream::load(as_bytes(learnt)), ModelOptions{});
+  auto model =
+      std::make_unique<StreamModel>(kalstream::load(as_bytes(learnt), most_memory), ModelOptions{});
   model->exchange(archive);
   if (options == nullptr) return model;
   const ModelOptions before = model->options_;

@@ -82,7 +82,9 @@ class StreamModel {
   /// All of it, in and out of a checkpoint. What the options ask for anew (intervals of another
   /// coverage, another horizon) starts from nothing.
   std::vector<std::byte> to_bytes() const;
-  static std::unique_ptr<StreamModel> load(Archive& archive, const ModelOptions* options = nullptr);
+  /// As it was, or with these options. Throws as kalstream::load does.
+  static std::unique_ptr<StreamModel> load(Archive& archive, const ModelOptions* options = nullptr,
+                                           std::uint64_t most_memory = std::uint64_t{8} << 30);
 
  private:
   struct Waiting {

@@ -1,0 +1,49 @@
+// A checkpoint behind its checksum: a stream's part and a model's.
+#include "core/archive.h"
+#include "fuzz.h"
+#include "stream/checkpoint.h"
+
+namespace kalstream {
+namespace {
+
+struct Deaf final : ModelListener {
+  void answered(const Answer&) override {}
+  void scored(std::span<const double>, std::span<const Interval>,
+              std::span<const double>) override {}
+  void stepped(const StepReport&) override {}
+};
+
+}  // namespace
+}  // namespace kalstream
+
+KALSTREAM_FUZZ(checkpoint) {
+  using namespace kalstream;
+  constexpr std::uint64_t most_memory = std::uint64_t{4} << 20;
+  try {
+    checkpoint_of(bytes);
+  } catch (const SnapshotError&) {
+  }
+  try {
+    Archive from(bytes);
+    const auto model = StreamModel::load(from, nullptr, most_memory);
+    Deaf deaf;
+    const std::size_t n = model->learner().inputs();
+    for (int t = 0; t < 4; ++t) {
+      Sample s{.kind = Sample::Kind::inputs, .id = "a", .x = std::vector<double>(n, t)};
+      if (t % 2 == 0) s.d.assign(model->learner().outputs(), 0.1 * t);
+      model->take(s, deaf);
+    }
+    model->to_bytes();
+  } catch (const SnapshotError&) {
+  }
+  try {
+    Archive from(bytes);
+    SampleReader reader("stream", {});
+    StreamCounts counts;
+    counts.exchange(from);
+    reader.exchange(from);
+    if (reader.settled()) reader.read("1,2,3", 1);
+  } catch (const SnapshotError&) {
+  } catch (const DataError&) {
+  }
+}
