@@ -262,6 +262,8 @@ void show_screen(Lookout& lookout, const Signals& signals, const TopArguments& a
 }
 
 void top(const TopArguments& a) {
+  if (!(a.every >= 0.1 && a.every <= 3600))
+    throw std::invalid_argument("--every takes 0.1 to 3600 seconds");
   std::optional<Lookout> lookout;
   try {
     lookout.emplace(a);
@@ -289,9 +291,7 @@ void add_top(CLI::App& app) {
           ->check(whole_number(1, 65535))
           ->capture_default_str();
   cmd->add_option("--metrics-file", a->file, "Or the file it writes them to")->excludes(port);
-  cmd->add_option("--every", a->every, "Seconds between two looks")
-      ->check(CLI::Range(0.1, 3600.0))
-      ->capture_default_str();
+  cmd->add_option("--every", a->every, "Seconds between two looks")->capture_default_str();
   cmd->add_flag("--once", a->once, "Show it once and leave");
   cmd->callback([a] { top(*a); });
 }

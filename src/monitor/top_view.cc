@@ -266,9 +266,12 @@ void add_experts(std::vector<Row>& rows, const StreamStatus& s, std::size_t widt
   if (n == 0 || rows.size() + 3 > height) return;
   std::vector<std::size_t> order(n);
   std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
-    return s.expert_weights[a] > s.expert_weights[b];
-  });
+  // A blend may give an expert less than nothing, and others more than all.
+  const auto size = [&](std::size_t k) {
+    return std::isnan(s.expert_weights[k]) ? 0 : std::abs(s.expert_weights[k]);
+  };
+  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return size(a) > size(b); });
+  const double full = std::max(1.0, size(order[0]));
   rows.emplace_back();
   // The last line says how many are not shown.
   const std::size_t room = height - rows.size();
@@ -286,13 +289,10 @@ void add_experts(std::vector<Row>& rows, const StreamStatus& s, std::size_t widt
     rows.push_back(labelled(name)
                        .right(fmt::format("{:.3f}", weight), bar_start - 2)
                        .to(bar_start)
-                       .add(view::filled_bar(weight, bar_width), Style::good));
+                       .add(view::filled_bar(std::abs(weight) / full, bar_width),
+                            weight < 0 ? Style::label : Style::good));
   }
-  if (shown == n) return;
-  double rest = 0;
-  for (std::size_t i = shown; i < n; ++i) rest += s.expert_weights[order[i]];
-  rows.push_back(labelled(fmt::format("{} more", n - shown))
-                     .right(fmt::format("{:.3f}", rest), bar_start - 2, Style::label));
+  if (shown < n) rows.push_back(labelled(fmt::format("{} more", n - shown)));
 }
 
 Row title(const StreamStatus& s, const TopContext& context, std::size_t width) {

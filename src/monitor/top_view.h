@@ -20,7 +20,7 @@ struct TopContext {
 };
 
 /// At most `height` lines of at most `width` columns, without line ends. Experts fill what the rest
-/// leaves, the heaviest first.
+/// leaves, the heaviest first, whatever the sign.
 std::vector<std::string> top_view(const StreamStatus& status, const TopContext& context,
                                   std::size_t width, std::size_t height);
 

@@ -68,6 +68,20 @@ TEST(TopView, TheHeaviestExpertsFirst) {
   EXPECT_TRUE(has(lines, "expert 39"));
 }
 
+// As `auto` weighs its experts: together 1, each anything.
+TEST(TopView, WeightsMayBeNegative) {
+  StreamStatus status;
+  status.expert_names = {"a", "b", "c", "d"};
+  status.expert_weights = {-0.5, 2, 0.25, std::nan("")};
+  const auto lines = top_view(status, {}, 60, 30);
+  const auto line = [&](const std::string& part) {
+    return std::ranges::find_if(lines, [&](const auto& l) { return l.find(part) != l.npos; });
+  };
+  EXPECT_LT(line("2.000"), line("-0.500"));
+  EXPECT_LT(line("-0.500"), line("0.250"));
+  for (const auto& l : lines) EXPECT_LE(view::display_width(l), 60u);
+}
+
 TEST(TopView, OneLine) {
   EXPECT_EQ(top_line(some_status()),
             "up 1 h 1 m  1234567 samples  NSE 0.5000 (recent n/a)  coverage 50.0 % of 90 %  2 "

@@ -40,8 +40,8 @@ std::size_t terminal_width(std::FILE* stream) {
 
 std::string filled_bar(double fraction, std::size_t width) {
   constexpr std::array eighths = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-  const auto filled =
-      static_cast<std::size_t>(std::clamp(fraction, 0.0, 1.0) * static_cast<double>(8 * width));
+  const double share = fraction > 0 ? std::min(fraction, 1.0) : 0;  // NaN is nothing too
+  const auto filled = static_cast<std::size_t>(share * static_cast<double>(8 * width));
   std::string text;
   for (std::size_t i = 0; i < filled / 8; ++i) text += "█";
   return text + eighths[filled % 8];
