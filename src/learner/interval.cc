@@ -32,7 +32,7 @@ constexpr double tail = 0.25;  // ξ
 
 // What corrects it.
 constexpr double rate = 0.03;     // η
-constexpr double firmness = 4;    // κ
+constexpr double firmness = 6;    // κ
 constexpr double least_a = -600;  // exp of which is still a number
 
 constexpr std::uint64_t first_bounds = 10;  // errors

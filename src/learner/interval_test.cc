@@ -290,8 +290,8 @@ TEST(Intervals, KeepTheirGuaranteeAgainstAdversaries) {
 }
 
 TEST(Intervals, TheGuaranteeIsWorthSomething) {
-  EXPECT_LT(Intervals(1, 0.9).excess(10), 0.03 * 5000);
-  EXPECT_LT(Intervals(1, 0.9).excess(1e6), 0.04 * 5000);
+  EXPECT_LT(Intervals(1, 0.9).excess(10), 0.02 * 5000);
+  EXPECT_LT(Intervals(1, 0.9).excess(1e6), 0.025 * 5000);
 }
 
 // ---- Manners.
