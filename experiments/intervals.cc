@@ -107,8 +107,12 @@ bool is_among(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+std::string file_of(const std::string& name, const std::string& folder) {
+  return std::filesystem::path(folder) / (name + ".csv");
+}
+
 Dataset stream(const std::string& name, std::uint64_t seed, const std::string& folder) {
-  if (is_among(real, name)) return load(folder + "/" + name + ".csv", rows);
+  if (is_among(real, name)) return load(file_of(name, folder), rows);
   if (is_among(noises, name)) return noisy(name, seed);
   if (is_among(without_inputs, name)) return series(name, seed);
   return load(fmt::format("gen:{}seed={}", name, seed), rows);
@@ -441,7 +445,7 @@ int main(int argc, char** argv) try {
 
   std::vector<std::string> streams;
   for (const auto& name : real)
-    if (std::filesystem::exists(folder + "/" + name + ".csv")) streams.push_back(name);
+    if (std::filesystem::exists(file_of(name, folder))) streams.push_back(name);
   for (const auto* more : {&generated, &noises, &without_inputs})
     streams.insert(streams.end(), more->begin(), more->end());
   Results results;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <stdexcept>
 
 #include "core/archive.h"
@@ -32,8 +33,9 @@ constexpr double tail = 0.25;  // ξ
 
 // What corrects it.
 constexpr double rate = 0.03;     // η
-constexpr double firmness = 4;    // κ
+constexpr double firmness = 8;    // κ
 constexpr double least_a = -600;  // exp of which is still a number
+constexpr double largest_a = 4;   // by then the bounds have met
 
 constexpr std::uint64_t first_bounds = 10;  // errors
 constexpr double recent = 1000;             // samples
@@ -209,7 +211,7 @@ class Scores {
     const double rank = p * static_cast<double>(n_ + 1);
     if (rank < 1) return at(0) + (std::pow(rank, -tail) - 1) / tail;
     const auto i = std::min(static_cast<std::size_t>(rank), n_ - 1);
-    return std::lerp(at(i - 1), at(i), rank - static_cast<double>(i));
+    return std::lerp(at(i - 1), at(i), std::min(rank - static_cast<double>(i), 1.0));
   }
 
   std::size_t n_ = 0;
@@ -223,31 +225,31 @@ class Scores {
 //
 //   a = logit α + sinh(κu)/κ;   u ← u + η(α − [missed])
 //
-// gentle near α, firm far away. Never more than half: the bounds meet there.
+// gentle near α, firm far away.
 class Level {
  public:
   explicit Level(double alpha) : alpha_(alpha), logit_(std::log(alpha / (1 - alpha))) {}
 
   double operator()() const {
     const double a = std::max(logit_ + std::sinh(firmness * u_) / firmness, least_a);
-    return std::min(1 / (1 + std::exp(-a)), 0.5);
+    return 1 / (1 + std::exp(-std::min(a, largest_a)));
   }
 
   void learn(bool missed) {
-    u_ = std::clamp(u_ + rate * (alpha_ - (missed ? 1 : 0)), u_at(least_a), u_at(0));
+    u_ = std::clamp(u_ + rate * (alpha_ - (missed ? 1 : 0)), u_at(least_a), u_at(largest_a));
   }
 
   /// Σ([missed] − α) is the fall of u/η at most. It cannot fall below the step after the one at
   /// which the tail alone is 2b, and holds every score up to b, since no other was below −b.
   double excess(double b) const {
     const double p = std::pow(1 + 2 * tail * b, -1 / tail) / (window + 1);
-    return (u_at(0) - u_at(std::log(p / (1 - p)))) / rate + 1;
+    return (u_at(largest_a) - u_at(std::log(p / (1 - p)))) / rate + 1;
   }
 
   void reset() { u_ = 0; }
   void exchange(Archive& archive) {
     archive.number(u_);
-    archive.require(u_ >= u_at(least_a) && u_ <= u_at(0));
+    archive.require(u_ >= u_at(least_a) && u_ <= u_at(largest_a));
   }
 
  private:
@@ -279,6 +281,7 @@ class Intervals::Output {
     if (size_.count() < first_bounds) return bounds;
     bounds.low = d_hat + bounds.origin.scale * scores_.below(low_());
     bounds.high = d_hat + bounds.origin.scale * scores_.above(high_());
+    if (bounds.low > bounds.high) bounds.low = bounds.high = std::midpoint(bounds.low, bounds.high);
     return bounds;
   }
 

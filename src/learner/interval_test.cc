@@ -103,7 +103,9 @@ std::vector<Errors> kinds_of_errors() {
          return t < 2500 ? rng.uniform(-1, 1) : -std::log(rng.uniform() + 1e-9);
        }},
       {"back_and_forth", [](std::size_t t, Rng&) { return std::sin(0.3 * double(t)); }},
-      {"at_rest_most_of_the_time",
+      {"a_walk",  // of a learner that is wrong for long
+       [sum = 0.0](std::size_t, Rng& rng) mutable { return sum += rng.normal(); }},
+      {"at_rest_half_of_the_time",
        [](std::size_t t, Rng& rng) {
          return t / 500 % 2 == 0 ? 1e-9 * rng.normal() : rng.normal();
        }},
@@ -141,24 +143,6 @@ TEST_P(Coverage, IsWithinTwoPercent) {
 
 INSTANTIATE_TEST_SUITE_P(Intervals, Coverage, testing::ValuesIn(kinds_of_errors()),
                          [](const auto& one) { return one.param.name; });
-
-// Errors of a learner that is wrong for long: half the scores lie on one side of the bounds'
-// meeting point, but not half of the next ones.
-TEST(Intervals, CoverAtLeastAsMuchWhereErrorsWander) {
-  for (const double nominal : {0.5, 0.8, 0.9, 0.95}) {
-    Rng rng(5);
-    Intervals intervals(1, nominal);
-    double sum = 0;
-    for (std::size_t t = 0; t < 5000; ++t) {
-      sum += rng.normal();
-      intervals.learn(intervals.around(Vector{0}), Vector{sum});
-    }
-    EXPECT_GE(intervals.coverage(), nominal - 0.02) << nominal;
-    if (nominal >= 0.8) {
-      EXPECT_LE(intervals.coverage(), nominal + 0.02) << nominal;
-    }
-  }
-}
 
 // Real learners, also after a drift; the same with targets that come fifty samples late.
 TEST(Intervals, CoverWhatLearnersPredict) {
@@ -290,8 +274,8 @@ TEST(Intervals, KeepTheirGuaranteeAgainstAdversaries) {
 }
 
 TEST(Intervals, TheGuaranteeIsWorthSomething) {
-  EXPECT_LT(Intervals(1, 0.9).excess(10), 0.03 * 5000);
-  EXPECT_LT(Intervals(1, 0.9).excess(1e6), 0.04 * 5000);
+  EXPECT_LT(Intervals(1, 0.9).excess(10), 0.018 * 5000);
+  EXPECT_LT(Intervals(1, 0.9).excess(1e6), 0.02 * 5000);
 }
 
 // ---- Manners.

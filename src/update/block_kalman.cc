@@ -181,9 +181,9 @@ bool BlockKalman::wants_jacobian(std::span<const double> e) const {
 }
 
 void BlockKalman::skip() {
-  limit_growth();
   const double q = options_.process_noise.at(t_++);
   if (options_.process_noise_when_gated) add_process_noise(q);
+  limit_growth();
 }
 
 // P_i ← P_i + qI.
@@ -233,15 +233,21 @@ void BlockKalman::mend() {
   trace_ = active().sum(D_.size(), D_.data());
 }
 
-// Everything is computed and judged before anything is changed: an update happens whole or not at
-// all. That the last downdate no longer waits is no change: P is the same.
+// P changes at the end only: what variance() has made of it holds until then.
 StepStatus BlockKalman::update(std::span<const double> e, std::span<const double> H,
                                std::span<double> theta) {
+  if (!H.empty()) pass_over(H);
+  const StepStatus status = apply(e, theta);
+  ++t_;
   limit_growth();
+  return status;
+}
+
+// Everything is computed and judged before anything is changed: an update happens whole or not at
+// all. That the last downdate no longer waits is no change: P is the same.
+StepStatus BlockKalman::apply(std::span<const double> e, std::span<double> theta) {
   const double q = options_.process_noise.at(t_);
   const double floor = options_.noise_floor.at(t_);
-  ++t_;
-  if (!H.empty()) pass_over(H);
   if (options_.shared_innovation) share_innovation();
   for (const Group& g : groups_)
     if (const auto status = gain(g, e, floor, q); is_rejected(status)) {

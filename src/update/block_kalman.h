@@ -83,6 +83,7 @@ class BlockKalman final : public UpdateRule {
   static std::size_t place(const Group& g, std::size_t lane, std::size_t r, std::size_t c);
   void add_group(std::size_t first_block, std::size_t blocks, bool interleaved);
   void pass_over(std::span<const double> H);
+  StepStatus apply(std::span<const double> e, std::span<double> theta);
   void gather(const Group& g, std::span<const double> H);
   void pass(const Group& g, const double* H, double* P, double* V);
   void downdate(const Group& g, double* P) const;

@@ -782,6 +782,32 @@ TEST(AllocationCounter, Counts) {
   EXPECT_GE(allocations, before + 2);
 }
 
+// Nor where a covariance that has grown too large is halved in between.
+TEST(Spread, HasNoEffectOnACovarianceThatIsHalved) {
+  auto network = test::small_network(2, 0, 1);
+  network.cell = Cell::feedforward;
+  network.direct = true;
+  const Ekf rule{.initial_covariance = 1, .process_noise = 2e-4};
+  const auto learner = make_learner({network, rule});
+  const auto asked = learner->clone();
+  Rng rng(5);
+  bool halved = false;
+  double trace = 0;
+  for (int t = 0; t < 12'000; ++t) {
+    const Vector x{rng.normal(), 0};  // of the second there is nothing to learn
+    asked->predict(x);
+    asked->spread();
+    const bool missing = rng.below(3) == 0;
+    const Vector d{0.1 * x[0]};
+    const StepReport a = missing ? asked->advance(x) : asked->learn(x, d);
+    const StepReport b = missing ? learner->advance(x) : learner->learn(x, d);
+    ASSERT_TRUE(same_bits(numbers(a), numbers(b))) << t;
+    halved |= b.covariance_trace < 0.9 * trace && t > 1000;
+    trace = b.covariance_trace;
+  }
+  EXPECT_TRUE(halved);
+}
+
 TEST(Intervals, NothingIsAllocatedAfterConstruction) {
   Intervals intervals(2);
   Rng rng(4);

@@ -61,10 +61,6 @@ TEST(LimitedGrowth, HalvesTheBlocksThatHaveGrown) {
         ASSERT_EQ(rule.update(normals(rng, n_d), H, theta), StepStatus::applied);
         for (std::size_t i = 0; i < P.size(); ++i) {
           const auto n = P[i].rows();
-          if (t % 64 == 0 && P[i].diagonal().maxCoeff() >= std::max(2 * p1, 1e4 * q.at(t))) {
-            P[i] /= 2;
-            ++halved;
-          }
           MatrixXd H_i(n_d, n);
           for (std::size_t k = 0; k < n_d; ++k) {
             Eigen::Index column = 0;
@@ -75,6 +71,11 @@ TEST(LimitedGrowth, HalvesTheBlocksThatHaveGrown) {
           const MatrixXd S = H_i * P[i] * H_i.transpose() + r * MatrixXd::Identity(n_d, n_d);
           P[i] -= P[i] * H_i.transpose() * S.inverse() * H_i * P[i];
           P[i] += q.at(t) * MatrixXd::Identity(n, n);
+          if ((t + 1) % 64 == 0 &&
+              P[i].diagonal().maxCoeff() >= std::max(2 * p1, 1e4 * q.at(t + 1))) {
+            P[i] /= 2;
+            ++halved;
+          }
           if (t % 50 == 49 || (t > 310 && t < 340)) {
             ASSERT_LE((covariance(rule, i) - P[i]).cwiseAbs().maxCoeff(), 1e-12) << t;
           }
