@@ -39,6 +39,14 @@ test-tsan: test-packages
 	cmake --build --preset tsan -j $(JOBS) --target kalstream_thread_tests
 	ctest --preset tsan -j $(JOBS) -R 'Parallel|Progress|Threads'
 
+# A long life for every learner, and attacks: hours. SOAK='--learner auto --minutes 5' for less (docs/robustness.md)
+SOAK :=
+
+soak: test-packages
+	@cmake --preset release -DKALSTREAM_BUILD_TESTS=ON >/dev/null
+	@cmake --build --preset release -j $(JOBS) --target kalstream_soak
+	build/release/kalstream_soak $(SOAK)
+
 # Fuzzers, SECONDS each, all or one TARGET (csv, mat, snapshot, …): docs/robustness.md
 SECONDS := 60
 TARGET := $(patsubst tests/fuzz/%_fuzz.cc,%,$(wildcard tests/fuzz/*_fuzz.cc))

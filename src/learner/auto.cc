@@ -18,7 +18,8 @@ constexpr double margin = 0.1;         // of the range of targets, added on eith
 constexpr double belief = 20;          // deviations a target may be off …
 constexpr double input_belief = 1000;  // … and an input
 constexpr std::size_t patience = 3;    // samples beyond belief in a row that are believed
-constexpr double alarm = 4;  // times the usual squared error that mean the stream has changed
+constexpr double alarm = 4;        // times the usual squared error that mean the stream has changed
+constexpr double disturbance = 4;  // usual squared error, in variances, that no stream has
 constexpr std::size_t quiet = 200;    // samples between two such
 constexpr std::size_t believed = 16;  // samples before one can be beyond belief
 constexpr std::size_t memory = 1000;  // samples
@@ -489,7 +490,9 @@ void AutoLearner::learn_again(Expert& e, std::size_t age) {
 }
 
 // A stream whose errors are suddenly far above the usual has changed. What it was like before is
-// forgotten; experts without replay go on and adapt, those with it start over.
+// forgotten; experts without replay go on and adapt, those with it start over. And when errors fall
+// from far beyond what the targets' own variance explains, a disturbance is over, or a new level
+// found: on the way there all experts were thrown to where a network no longer learns.
 void AutoLearner::watch() {
   double e2 = 0;
   for (std::size_t k = 0; k < n_d_; ++k) {
@@ -500,11 +503,14 @@ void AutoLearner::watch() {
   const double n = static_cast<double>(since_change_);
   usual_error_ += std::max(1 / n, 1.0 / 500) * (e2 - usual_error_);
   present_error_ += std::max(1 / n, 1.0 / 16) * (e2 - present_error_);
-  if (since_change_ < quiet || present_error_ <= alarm * usual_error_) return;
+  const bool changed = present_error_ > alarm * usual_error_;
+  const bool over = samples_ >= memory && usual_error_ > disturbance &&
+                    alarm * alarm * present_error_ < usual_error_;
+  if (since_change_ < quiet || !(changed || over)) return;
   since_change_ = 0;
   memory_.keep(memory_.size() < believed ? memory_.size() : believed);
   for (Expert& e : experts_)
-    if (e.plan.replays > 0) start_over(e);
+    if (over || e.plan.replays > 0) start_over(e);
   for (Blend& b : blends_) b.become_open();
 }
 
