@@ -1,7 +1,7 @@
 # Thin: the build itself is CMake's (CMakePresets.json). Each target installs what it misses.
 .DEFAULT_GOAL := build
 .PHONY: build demo reproduce test test-release test-asan-ubsan test-tsan bench bench-diff bench-scaling
-.PHONY: bench-peers soak fuzz format lint clean packages
+.PHONY: bench-peers bench-stream soak fuzz format lint clean packages
 
 BUILD_PACKAGES := g++ cmake ninja-build pkg-config libcli11-dev libfmt-dev nlohmann-json3-dev zlib1g-dev
 TEST_PACKAGES := libgtest-dev libgmock-dev libeigen3-dev libmatio-dev
@@ -68,6 +68,11 @@ bench: packages
 	@cmake --preset release -DKALSTREAM_BUILD_TESTS=OFF -DKALSTREAM_BUILD_BENCH=ON >/dev/null
 	@cmake --build --preset release -j $(JOBS) --target kalstream_bench
 	build/release/kalstream_bench
+
+# What a live stream costs beyond its learner: the tables of docs/performance.md
+bench-stream: build
+	@tools/install-packages.sh python3 util-linux
+	@bench/stream.py
 
 # This tree against another commit, by interleaved rounds: make bench-diff BASE=main [FILTER=step/]
 bench-diff: packages

@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+"""What `kalstream stream` costs beyond its learner, on one core: JSON lines in, JSON lines out.
+
+    bench/stream.py [PROGRAM] [--rounds 5]         (make bench-stream)
+
+Each round runs, one after the other, the learner alone (`kalstream run`, time per sample for predict and
+learn) and the stream on the same rows; the table has medians over the rounds. Then ten thousand models by key
+beside a single one. Needs nothing but Python's standard library."""
+
+import argparse
+import json
+import math
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+
+def rows(count, inputs=8):
+    """Standard normal inputs, a smooth function of them with noise."""
+    source = random.Random(1)
+    for _ in range(count):
+        x = [source.gauss(0, 1) for _ in range(inputs)]
+        yield x, math.sin(x[0] + x[1]) + 0.5 * x[2] * x[3] + 0.1 * source.gauss(0, 1)
+
+
+def write_rows(folder, count):
+    names = [f"x{k}" for k in range(8)]
+    csv, jsonl = os.path.join(folder, "rows.csv"), os.path.join(folder, "rows.jsonl")
+    with open(csv, "w") as c, open(jsonl, "w") as j:
+        c.write(",".join(names) + ",target\n")
+        for x, d in rows(count):
+            c.write(",".join(repr(v) for v in (*x, d)) + "\n")
+            j.write(json.dumps({**dict(zip(names, x)), "target": d}) + "\n")
+    return csv, jsonl
+
+
+def write_keyed(folder, keys, rounds):
+    """Every key in turn, so that no model stays in the cache."""
+    names = [f"x{k}" for k in range(8)]
+    path = os.path.join(folder, f"keyed{keys}.jsonl")
+    order = random.Random(2)
+    with open(path, "w") as out:
+        source = rows(keys * rounds)
+        for _ in range(rounds):
+            turn = list(range(keys))
+            order.shuffle(turn)
+            for key in turn:
+                x, d = next(source)
+                out.write(json.dumps({"key": f"k{key}", **dict(zip(names, x)), "target": d}) + "\n")
+    return path
+
+
+def pinned(command, **more):
+    return subprocess.run(["taskset", "-c", str(max(os.sched_getaffinity(0))), *command], check=True, **more)
+
+
+def learner_alone(program, csv, options, count):
+    """Microseconds per sample."""
+    out = pinned([program, "run", "--data", csv, "--steps", str(count), "--jobs", "1", "--quiet", "--json", "-",
+                  *options], stdout=subprocess.PIPE).stdout
+    return json.loads(out)["summary"][0]["us_per_step"]
+
+
+def stream(program, jsonl, options, count=None):
+    """The summary of a stream, with microseconds of wall time per sample."""
+    with tempfile.TemporaryDirectory() as folder:
+        summary = os.path.join(folder, "summary.json")
+        with open(jsonl) as data:
+            head = data if count is None else subprocess.Popen(["head", f"-{count}"], stdin=data, stdout=subprocess.PIPE).stdout
+            start = time.perf_counter()
+            pinned([program, "stream", "--quiet", "--json", summary, *options], stdin=head, stdout=subprocess.DEVNULL)
+            seconds = time.perf_counter() - start
+        with open(summary) as file:
+            result = json.load(file)
+    result["us"] = 1e6 * seconds / result["samples"]
+    return result
+
+
+def cpu_name():
+    with open("/proc/cpuinfo") as file:
+        names = [line.split(":")[1].strip() for line in file if line.startswith("model name")]
+    return names[0] if names else "unknown processor"
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("program", nargs="?", default="build/release/kalstream")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--keys", type=int, default=10_000)
+    a = parser.parse_args()
+    print(f"{cpu_name()}, one core, {time.strftime('%Y-%m-%d', time.gmtime())}; medians of {a.rounds} rounds\n")
+    print("| 8 inputs, 16 units | samples | learner alone | stream | above it | samples/s | median | 99 % | 99 %/median |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    with tempfile.TemporaryDirectory() as folder:
+        csv, jsonl = write_rows(folder, 40_000)
+        for name, count, alone, live in [
+            ("auto", 6000, ["--learner", "auto"], []),
+            ("auto, intervals", 6000, ["--learner", "auto"], ["--interval", "0.9"]),
+            ("alg2", 20_000, ["--learner", "alg2", "--scale"], ["--learner", "alg2"]),
+            ("alg2, intervals", 20_000, ["--learner", "alg2", "--scale"], ["--learner", "alg2", "--interval", "0.9"]),
+            ("ekf", 6000, ["--learner", "ekf", "--scale"], ["--learner", "ekf"]),
+            ("rls", 40_000, ["--learner", "rls"], ["--learner", "rls"]),
+        ]:
+            measured = []
+            for _ in range(a.rounds):
+                measured.append((learner_alone(a.program, csv, alone, count), stream(a.program, jsonl, live, count)))
+            own = statistics.median(m[0] for m in measured)
+            us = statistics.median(m[1]["us"] for m in measured)
+            above = statistics.median(m[1]["us"] - m[0] for m in measured)
+            median = statistics.median(m[1]["latency_us"]["median"] for m in measured)
+            p99 = statistics.median(m[1]["latency_us"]["p99"] for m in measured)
+            print(f"| {name} | {count:,} | {own:.1f} µs | {us:.1f} µs | {above:.1f} µs | {1e6 / us:,.0f} "
+                  f"| {median:.1f} µs | {p99:.1f} µs | {p99 / median:.1f} |", flush=True)
+
+        print(f"\n| alg1, 8 units, 8 inputs | samples | per sample | beside one model | memory |")
+        print("|---|---|---|---|---|")
+        rounds = 30
+        options = ["--learner", "alg1", "--hidden", "8", "--key", "key", "--max-models", str(a.keys)]
+        single, many = write_keyed(folder, 1, 20_000), write_keyed(folder, a.keys, rounds)
+        measured = [(stream(a.program, single, options), stream(a.program, many, options)) for _ in range(min(a.rounds, 3))]
+        ratio = statistics.median(m["us"] / one["us"] for one, m in measured)
+        for label, k in (("one model", 0), (f"{a.keys:,} models", 1)):
+            us = statistics.median(m[k]["us"] for m in measured)
+            mib = statistics.median(m[k]["resident_bytes"] for m in measured) / 2**20
+            print(f"| {label} | {measured[0][k]['samples']:,} | {us:.1f} µs | {ratio if k else 1:.2f} × | {mib:,.0f} MiB |")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
