@@ -394,6 +394,21 @@ TEST(Intervals, GoOnFromASnapshot) {
   EXPECT_EQ(state_of(stopped), state_of(Intervals(2, 0.8)));
 }
 
+TEST(Intervals, BoundsCanWaitInASnapshot) {
+  Intervals intervals(1);
+  for (const double d_hat : {nan, 1.0, 2.0, 3.0}) {
+    std::vector<Interval> bounds{intervals.around(Vector{d_hat}, Vector{0.5})[0]};
+    std::vector<std::byte> bytes;
+    Archive to(bytes);
+    bounds[0].exchange(to);
+    std::vector<Interval> again(1);
+    Archive from{std::span<const std::byte>(bytes)};
+    again[0].exchange(from);
+    EXPECT_TRUE(same_bits(numbers(again), numbers(bounds)));
+    intervals.learn(again, Vector{0});
+  }
+}
+
 TEST(Intervals, AHostileStateIsRefusedOrHarmless) {
   Rng rng(12);
   Intervals intervals(1);
