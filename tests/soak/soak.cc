@@ -1,13 +1,13 @@
 // A long life: every learner over millions of samples, then under attack.
 //
 //     kalstream_soak [--samples N] [--minutes M] [--learner NAME,…] [--stream NAME,…] [--age N]
-//                    [--after N]
+//                    [--attack N] [--after N]
 //
 // prints a line whenever the number of samples has about doubled, and ends with 1 if anything was
 // not finite, a covariance no longer positive definite, memory grew, errors got worse with the
 // years, or a learner did not recover from an attack. Streams (friedman, drifting, mackey-glass;
 // attacks count as one) have --samples, or what so many --minutes allow; attacks come at an --age
-// and last a hundredth of it, and the learner has --after samples to recover.
+// of samples and last for --attack samples, and the learner has --after samples to recover.
 // docs/robustness.md tells what was found.
 #include <unistd.h>
 
@@ -212,6 +212,7 @@ struct Limits {
   std::uint64_t samples = 10'000'000;
   double minutes = infinity;  // for each learner and stream
   std::size_t age = 20'000;   // samples before an attack …
+  std::size_t attack = 200;   // … of it …
   std::size_t after = 5000;   // … and after it
 };
 
@@ -351,7 +352,7 @@ void recover(const Contender& c, const Limits& limits) {
     Friedman stream = stream_before;
     const auto learner = learner_before->clone();
     bool finite = true;
-    for (std::size_t t = 0; t < limits.age / 100; ++t) {
+    for (std::size_t t = 0; t < limits.attack; ++t) {
       Sample s = stream.next();
       const double d_hat = learner->predict(s.x)[0];
       attack.spoil(t, d_hat, s);
@@ -390,6 +391,8 @@ int run(const std::vector<std::string>& arguments) {
       limits.minutes = number;
     } else if (name == "--age" && number >= 1) {
       limits.age = static_cast<std::size_t>(number);
+    } else if (name == "--attack" && number >= 1) {
+      limits.attack = static_cast<std::size_t>(number);
     } else if (name == "--after" && number >= 1) {
       limits.after = static_cast<std::size_t>(number);
     } else if (name == "--learner") {
@@ -399,7 +402,7 @@ int run(const std::vector<std::string>& arguments) {
     } else {
       std::printf(
           "kalstream_soak [--samples N] [--minutes M] [--learner NAME,…] [--stream "
-          "friedman,drifting,mackey-glass,attacks] [--age N] [--after N]\n");
+          "friedman,drifting,mackey-glass,attacks] [--age N] [--attack N] [--after N]\n");
       return 2;
     }
   }
