@@ -13,8 +13,8 @@ enum class StepStatus : std::uint8_t {
   missing,              ///< no target: the state moved on, the weights stayed
   rejected_input,       ///< x or d of the wrong size or not finite, or x beyond ±1e100: no change
   rejected_non_finite,  ///< the update would have overflowed: the weights stayed
-  /// P is not a covariance along H, or a variance would be ≤ 0: the weights stayed, and P gained
-  /// 1e-10 of its diagonal, so that rounding cannot refuse every later update as well.
+  /// P is not a covariance along H, or a variance would be ≤ 0: the weights stayed, and P was
+  /// mended, so that rounding cannot refuse every later update as well (docs/robustness.md).
   rejected_covariance,
 };
 

@@ -227,10 +227,28 @@ void BlockKalman::halve(const Group& g, std::size_t lane) {
 
 // P_i ← P_i + ε diag P_i. Rounding can make hᵀPh negative where it is next to nothing beside the
 // variances of P, above all without process noise; every later update along h would be refused,
-// too, and the rule had stopped learning for ever.
+// too, and the rule had stopped learning for ever. A correlation beyond 1 is more than rounding of
+// P as it is: there nothing is left to trust but the variances.
 void BlockKalman::mend() {
+  for (const Group& g : groups_)
+    for (std::size_t lane = 0; lane < g.blocks; ++lane)
+      if (is_broken(g, lane)) {
+        double* P = P_.data() + g.P_offset;
+        const std::size_t step = g.interleaved ? width : 1;
+        for (std::size_t k = g.interleaved ? lane : 0; k < g.P_size; k += step) P[k] = 0;
+      }
   for (double& d : D_) d += mending * d;
   trace_ = active().sum(D_.size(), D_.data());
+}
+
+// Whether a correlation is beyond 1.
+bool BlockKalman::is_broken(const Group& g, std::size_t lane) const {
+  const double* P = P_.data() + g.P_offset;
+  const auto deviation = [&](std::size_t r) { return std::sqrt(D_[g.offset + place(g, lane, r)]); };
+  for (std::size_t r = 0; r < g.n; ++r)
+    for (std::size_t c = 0; c < r; ++c)
+      if (std::abs(P[place(g, lane, r, c)]) > deviation(r) * deviation(c)) return true;
+  return false;
 }
 
 // P changes at the end only: what variance() has made of it holds until then.

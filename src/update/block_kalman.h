@@ -18,7 +18,8 @@ namespace kalstream {
 ///
 /// and nothing happens (but see process_noise_when_gated) unless ‖e‖² > gate_threshold. For a long
 /// life: P_i is halved when one of its variances has grown to max(2p₁, 10,000q), and gains 1e-10 of
-/// its diagonal after an update that P did not allow, so that the next may be allowed.
+/// its diagonal after an update that P did not allow, so that the next may be allowed; if
+/// correlations are beyond 1, it loses them all.
 struct BlockKalmanOptions {
   Partition partition = Partition::full;
   bool shared_innovation = false;
@@ -96,6 +97,7 @@ class BlockKalman final : public UpdateRule {
   void limit_growth();
   void halve(const Group& g, std::size_t lane);
   void mend();
+  bool is_broken(const Group& g, std::size_t lane) const;
 
   BlockKalmanOptions options_;
   std::size_t n_d_;
