@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <memory>
+#include <string>
 #include <thread>
 #include <vector>
 

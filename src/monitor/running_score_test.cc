@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <vector>
+
 #include "data/generators.h"
 #include "eval/progressive.h"
 #include "kalstream/presets.h"

@@ -7,8 +7,11 @@
 #include <charconv>
 #include <cmath>
 #include <fstream>
+#include <iterator>
 #include <optional>
 #include <system_error>
+#include <type_traits>
+#include <utility>
 
 namespace kalstream {
 namespace {
