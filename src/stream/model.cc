@@ -29,13 +29,7 @@ void exchange(Archive& archive, std::vector<double>& values, std::size_t n) {
 
 void exchange(Archive& archive, std::vector<Interval>& intervals, std::size_t n) {
   intervals.resize(n);
-  const auto not_infinite = [](double v) { return !std::isinf(v); };
-  for (Interval& i : intervals) {
-    for (double* v : {&i.low, &i.high, &i.origin.d_hat, &i.origin.log_spread})
-      archive.number(*v, not_infinite);
-    archive.number(i.origin.scale, Archive::not_negative);
-    for (double& v : i.origin.features) archive.number(v);
-  }
+  for (Interval& i : intervals) i.exchange(archive);
 }
 
 }  // namespace
@@ -266,6 +260,7 @@ void StreamModel::exchange(Archive& archive) {
   }
   for (Intervals& i : intervals_) i.exchange(archive);
   forecasts_.resize(count(forecasts_.size()));
+  archive.require(forecasts_.empty() || !intervals_.empty());
   for (Forecast& f : forecasts_) {
     archive.count(f.made_after, samples_);
     kalstream::exchange(archive, f.interval, options_.horizon * n_d);
