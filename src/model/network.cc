@@ -120,8 +120,8 @@ void step_on(const ParameterLayout& layout, OutputActivation activation, const d
 }
 
 double output_slope(OutputActivation activation, double d_hat) {
-  // Where tanh is ±1 to the last digit its slope is none, and an output that was thrown to the wrong
-  // side would stay there for ever: Adam and the EKF were, after millions of samples.
+  // Where tanh is ±1 to the last digit its slope is none, and an output that was thrown to the
+  // wrong side would stay there for ever: Adam and the EKF were, after millions of samples.
   constexpr double least = 1e-6;
   return activation == OutputActivation::tanh ? std::max(1 - d_hat * d_hat, least) : 1;
 }

@@ -84,11 +84,10 @@ std::string two_units(std::int64_t count, std::int64_t per_unit, const char* lar
 std::string format_number(double value, int digits) {
   if (std::isnan(value)) return "n/a";
   if (std::isinf(value)) return value > 0 ? "∞" : "-∞";
-  // Below a million whole digits are all written, "1300" and not "1.30e3", and no others where these
-  // are enough: from 999.95 on four digits have none after the point.
+  // Below a million whole digits are all written, "1300" and not "1.30e3", and no others where
+  // these are enough: from 999.95 on four digits have none after the point.
   const double whole = std::pow(10.0, std::max(digits, 1) - 1) - 0.05;
-  if (std::abs(value) >= whole && std::abs(value) < 999999.5)
-    return fmt::format("{:.0f}", value);
+  if (std::abs(value) >= whole && std::abs(value) < 999999.5) return fmt::format("{:.0f}", value);
   return tidy(fmt::format("{:#.{}g}", value, std::max(digits, 1)));
 }
 

@@ -70,8 +70,7 @@ TEST(Snapshots, GoOnInPlace) {
   ASSERT_EQ(again.exit_code, fine) << again.err;
   EXPECT_THAT(again.out, HasSubstr("\"scored\": 60"));  // the first row, too: targets are known
   EXPECT_THAT(w.kalstream("inspect s.kal").out, HasSubstr("rls after 120 samples"));
-  EXPECT_THAT(w.kalstream("inspect s.kal.previous").out,
-              HasSubstr("rls after 60 samples"));
+  EXPECT_THAT(w.kalstream("inspect s.kal.previous").out, HasSubstr("rls after 60 samples"));
   EXPECT_EQ(w.files(), 3U);
 }
 
