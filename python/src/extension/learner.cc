@@ -1,0 +1,207 @@
+#include "learner.h"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <stdexcept>
+
+#include "config/settings.h"
+#include "eval/budget.h"
+#include "io/snapshot_file.h"
+#include "kalstream/snapshot.h"
+
+namespace kalstream::python {
+namespace {
+
+std::span<const std::byte> bytes_in(const nb::bytes& bytes) {
+  return {static_cast<const std::byte*>(bytes.data()), bytes.size()};
+}
+
+LearnerOptions options_named(const std::string& name, const std::string& preset) {
+  if (preset.empty()) return {.network = {}, .rule = rule_named(name)};
+  if (preset.find(':') == std::string::npos)
+    throw std::invalid_argument("preset: name the stream, too, e.g. authors:kin8nm");
+  return make_contenders({name}, preset, Dataset{}).front().options;
+}
+
+const Recipe& recipe_of(const PyLearner& held) { return *held.learner().recipe(); }
+
+}  // namespace
+
+PyLearner::PyLearner(const std::string& name, std::size_t inputs, std::size_t outputs,
+                     std::uint64_t seed, bool scale, const std::string& preset,
+                     std::optional<double> budget_us, const Settings& settings) {
+  LearnerOptions options = options_named(name, preset);
+  options.network.inputs = inputs;
+  options.network.outputs = outputs;
+  options.network.seed = seed;
+  for (const auto& [key, value] : settings) set_option(options, key, value);
+  if (budget_us) {
+    auto* rule = std::get_if<Auto>(&options.rule);
+    if (rule == nullptr) throw std::invalid_argument("budget_us is for auto and auto-max");
+    options.validate();
+    rule->experts = choose_experts(options, *budget_us).experts;
+  }
+  learner_ = make_from({.options = options, .scaled = scale && !takes_raw_data(options.rule)});
+}
+
+Learner& PyLearner::learner() const {
+  if (in_use_) throw std::runtime_error("the learner is running in another thread");
+  return *learner_;
+}
+
+nb::object PyLearner::predict(nb::handle x) {
+  Learner& l = learner();
+  return small_array(l.predict(Numbers(x, l.inputs(), "x")));
+}
+
+nb::object PyLearner::predict_many(const Matrix& X) {
+  Learner& l = learner();
+  if (X.shape(1) != l.inputs())
+    throw std::invalid_argument("X has " + std::to_string(X.shape(1)) + " columns, the learner " +
+                                std::to_string(l.inputs()) + " inputs");
+  std::vector<double> d_hat;
+  d_hat.reserve(X.shape(0) * l.outputs());
+  for (std::size_t t = 0; t < X.shape(0); ++t) {
+    const auto one = l.predict(span_of(X).subspan(t * l.inputs(), l.inputs()));
+    d_hat.insert(d_hat.end(), one.begin(), one.end());
+  }
+  return array_of(std::move(d_hat), {X.shape(0), l.outputs()});
+}
+
+Report PyLearner::learn(nb::handle x, nb::handle y) {
+  Learner& l = learner();
+  return keep(l.learn(Numbers(x, l.inputs(), "x"), Numbers(y, l.outputs(), "y")));
+}
+
+Report PyLearner::advance(nb::handle x) {
+  Learner& l = learner();
+  return keep(l.advance(Numbers(x, l.inputs(), "x")));
+}
+
+Report PyLearner::keep(const StepReport& r) {
+  Report report{r.status,   r.experts,          r.applied,
+                r.rejected, r.covariance_trace, {r.weights.begin(), r.weights.end()}};
+  last = report;
+  return report;
+}
+
+nb::object PyLearner::forecast(std::size_t horizon, nb::handle X) {
+  Learner& l = learner();
+  std::vector<double> d_hat(horizon * l.outputs());
+  if (!l.forecast(horizon, Numbers(X, horizon * l.inputs(), "X"), d_hat))
+    throw std::invalid_argument("X: every number must be finite and within 1e100");
+  return array_of(std::move(d_hat), {horizon, l.outputs()});
+}
+
+nb::bytes PyLearner::to_bytes() const {
+  const auto bytes = save(learner());
+  return nb::bytes(bytes.data(), bytes.size());
+}
+
+void bind_learner(nb::module_& m) {
+  nb::class_<Report>(m, "Report", "What one step did.")
+      .def_prop_ro(
+          "status", [](const Report& r) { return to_string(r.status); },
+          "What the step did, in words: 'applied', 'gated', 'missing target', ...")
+      .def_prop_ro(
+          "rejected_input", [](const Report& r) { return r.status == StepStatus::rejected_input; },
+          "x or y was not finite or too large: the learner is as it was.")
+      .def_ro("experts", &Report::experts, "How many networks took the step ...")
+      .def_ro("applied", &Report::applied, "... how many of them updated ...")
+      .def_ro("rejected", &Report::rejected, "... and how many updates were rejected.")
+      .def_ro("covariance_trace", &Report::covariance_trace,
+              "Trace of all covariances together; 0 without one.")
+      .def_prop_ro(
+          "weights", [](const Report& r) { return small_array(r.weights); },
+          "How much each expert counts after the step, in the order of Learner.expert_names.",
+          nb::sig("def weights(self) -> numpy.typing.NDArray[numpy.float64]"))
+      .def("__repr__", [](const Report& r) {
+        std::string text = std::string("Report(status='") + to_string(r.status) + "'";
+        if (r.experts > 1)
+          text += ", applied=" + std::to_string(r.applied) + " of " + std::to_string(r.experts);
+        if (r.rejected > 0) text += ", rejected=" + std::to_string(r.rejected);
+        return text + ")";
+      });
+
+  nb::class_<PyLearner>(m, "Learner", nb::dynamic_attr())
+      .def(nb::init<const std::string&, std::size_t, std::size_t, std::uint64_t, bool,
+                    const std::string&, std::optional<double>, const Settings&>(),
+           nb::arg("name"), nb::arg("inputs"), nb::arg("outputs"), nb::arg("seed"),
+           nb::arg("scale"), nb::arg("preset"), nb::arg("budget_us").none(), nb::arg("settings"))
+      .def(
+          "__init__",
+          [](PyLearner* self, const nb::bytes& snapshot) {
+            new (self) PyLearner(load(bytes_in(snapshot)));
+          },
+          nb::arg("snapshot"))
+      .def(nb::init<const PyLearner&>(), nb::arg("other"))
+      .def("predict", &PyLearner::predict, nb::arg("x") = nb::none(),
+           "The prediction for input x, an array of (outputs,); NaN if x cannot be used. Has no "
+           "effect on later calls.")
+      .def("predict_many", &PyLearner::predict_many, nb::arg("X").noconvert())
+      .def(
+          "learn", &PyLearner::learn, nb::arg("x").none(), nb::arg("y"),
+          "Moves on to x and learns its target y; reuses the work of predict(x). Returns a Report.")
+      .def("advance", &PyLearner::advance, nb::arg("x") = nb::none(),
+           "Moves on to x without a target. Returns a Report.")
+      .def("forecast", &PyLearner::forecast, nb::arg("horizon"), nb::arg("X") = nb::none())
+      .def(
+          "reset",
+          [](PyLearner& self) {
+            self.learner().reset();
+            self.last.reset();
+          },
+          "Back to the state after construction.")
+      .def("to_bytes", &PyLearner::to_bytes)
+      .def("write",
+           [](const PyLearner& self, const std::string& path) {
+             try {
+               write_snapshot(path, self.learner());
+             } catch (const std::runtime_error& error) {
+               PyErr_SetString(PyExc_OSError, error.what());
+               throw nb::python_error();
+             }
+           })
+      .def_prop_ro(
+          "report", [](const PyLearner& self) { return self.last; },
+          "Of the last learn or advance; None before the first.")
+      .def_prop_ro("inputs", [](const PyLearner& self) { return self.learner().inputs(); })
+      .def_prop_ro("outputs", [](const PyLearner& self) { return self.learner().outputs(); })
+      .def_prop_ro(
+          "samples", [](const PyLearner& self) { return self.learner().samples(); },
+          "Learnt or advanced to since the start; those that could not be used do not count.")
+      .def_prop_ro("name",
+                   [](const PyLearner& self) { return name_of(recipe_of(self).options.rule); })
+      .def_prop_ro("seed",
+                   [](const PyLearner& self) { return recipe_of(self).options.network.seed; })
+      .def_prop_ro("scaled", [](const PyLearner& self) { return recipe_of(self).scaled; })
+      .def_prop_ro(
+          "raw", [](const PyLearner& self) { return takes_raw_data(recipe_of(self).options.rule); })
+      .def_prop_ro(
+          "expert_names",
+          [](const PyLearner& self) { return expert_names(recipe_of(self).options); },
+          "Of a mixture, in the order of Report.weights; else none.")
+      .def_prop_ro("settings", [](const PyLearner& self) {
+        Settings settings;
+        for (const Setting& s : settings_of(recipe_of(self).options))
+          settings.emplace_back(s.key, s.value);
+        return settings;
+      });
+
+  m.def("options", [](const std::string& name) {
+    std::vector<std::vector<std::string>> known;
+    for (const Setting& s : settings_of({.network = {}, .rule = rule_named(name)}))
+      known.push_back({s.key, s.value, s.meaning});
+    return known;
+  });
+  m.def("learners", [] {
+    Settings known;
+    for (const LearnerName& l : learner_names()) known.emplace_back(l.name, l.meaning);
+    return known;
+  });
+}
+
+}  // namespace kalstream::python
