@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import datetime
 import warnings
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any
@@ -17,8 +18,8 @@ LARGEST = 1e100  # a learner refuses inputs beyond
 class FeatureLearner:
     """A learner for dicts.
 
-    A feature that is missing, or not finite, is replaced by the mean of its values so far. When a feature
-    appears for the first time, a learner with more inputs takes the place of the old one and learns the
+    A feature that is missing, or not finite, is replaced by the mean of its values so far. A date says when,
+    not what, and is ignored. When a feature appears for the first time, a learner with more inputs takes the place of the old one and learns the
     last `memory` samples again. From the second time on it gets a quarter more inputs than needed, so that
     this does not happen for each of many features.
     """
@@ -71,7 +72,11 @@ class FeatureLearner:
         self._recent.append((known, y))
 
     def _meet(self, x: Mapping[Hashable, Any]) -> None:
-        new = [feature for feature in x if feature not in self._places]
+        new = [
+            feature
+            for feature, value in x.items()
+            if feature not in self._places and not isinstance(value, datetime.date)
+        ]
         room = self._max_features - len(self._places)
         if len(new) > room and not self._full:
             self._full = True
@@ -105,7 +110,7 @@ class FeatureLearner:
 
 def _number(feature: Hashable, value: Any) -> float | None:
     """The value as a number; None if it is missing."""
-    if value is None:
+    if value is None or isinstance(value, datetime.date):
         return None
     if isinstance(value, str):
         raise ValueError(f"feature {feature!r} is text, {value!r}; encode it first, e.g. with OneHotEncoder")
