@@ -26,7 +26,7 @@ class Numbers {
 
  private:
   bool view_buffer(nb::handle source);
-  void copy_sequence(nb::handle source);
+  void convert(nb::handle source);
 
   Py_buffer buffer_{};
   bool has_buffer_ = false;

@@ -143,7 +143,7 @@ void bind_learner(nb::module_& m) {
            "effect on later calls.")
       .def("predict_many", &PyLearner::predict_many, nb::arg("X").noconvert())
       .def(
-          "learn", &PyLearner::learn, nb::arg("x").none(), nb::arg("y"),
+          "learn", &PyLearner::learn, nb::arg("x").none(), nb::arg("y").none(),
           "Moves on to x and learns its target y; reuses the work of predict(x). Returns a Report.")
       .def("advance", &PyLearner::advance, nb::arg("x") = nb::none(),
            "Moves on to x without a target. Returns a Report.")
