@@ -3,7 +3,7 @@
 >>> import kalstream, kalstream.plot
 >>> X, y = kalstream.generate("narma10", 300)
 >>> axes = kalstream.plot.learning_curve(kalstream.compare(["auto", "rls"], X, y))
->>> [line.get_label() for line in axes.get_lines()]
+>>> axes.get_legend_handles_labels()[1]
 ['auto', 'rls']
 """
 
