@@ -203,6 +203,39 @@ def test_reset():
     assert (follow(learner, X, y) == first).all()
 
 
+def test_intervals():
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=3000)
+    y = 2 * x + rng.normal(size=3000)
+    learner = Learner("rls", inputs=1, coverage=0.8)
+    assert np.isnan(learner.interval(0.0)).all() and np.isnan(learner.observed_coverage)
+    within = []
+    for t in range(3000):
+        low, high = learner.interval(x[t])
+        assert low.shape == high.shape == (1,)
+        within.append(low[0] <= y[t] <= high[0])
+        learner.learn(x[t], y[t])
+    assert learner.coverage == 0.8
+    assert learner.observed_coverage == pytest.approx(0.8, abs=0.02) == learner.recent_coverage
+    assert learner.observed_coverage == pytest.approx(np.mean(within[10:]))
+    again = pickle.loads(pickle.dumps(learner))
+    assert again.interval(0.5) == learner.interval(0.5) == learner.copy().interval(0.5)
+    assert np.isnan(Learner.load(learner.save()).interval(0.5)).all()  # a snapshot has no intervals
+    learner.reset()
+    assert np.isnan(learner.interval(0.0)).all()
+
+
+def test_intervals_do_not_change_what_is_learnt():
+    X, y = stream(100)
+    with_them, without = Learner("auto", inputs=1), Learner("auto", inputs=1, coverage=None)
+    assert (follow(with_them, X, y) == follow(without, X, y)).all()
+    assert with_them.save() == without.save()
+    with pytest.raises(ValueError, match="made without coverage"):
+        without.interval(0.0)
+    with pytest.raises(ValueError, match="overage"):
+        Learner("rls", inputs=1, coverage=1.5)
+
+
 def test_forecast_leaves_no_trace():
     X, y = stream(60, "sine")
     learner = Learner("auto", inputs=X.shape[1])

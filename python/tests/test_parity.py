@@ -76,7 +76,7 @@ def test_snapshots_cross_both_ways(program, tmp_path, name):
 def test_inspect_reads_a_snapshot_of_python(program, tmp_path):
     path = tmp_path / "learnt.kal"
     Learner("ekf", inputs=3, hidden=5).save(path)
-    assert "hidden" in program("inspect", "--snapshot", path)
+    assert "hidden" in program("inspect", path)
 
 
 def test_names_and_options_are_those_of_the_program(program):

@@ -43,7 +43,7 @@ def test_wrong_options_are_told_at_once(model):
 def test_clone_keeps_options():
     model = Regressor("ekf", seed=4, hidden=3)
     assert model.clone()._get_params() == model._get_params() == {
-        "learner": "ekf", "seed": 4, "scale": True, "memory": 1000, "max_features": 256, "hidden": 3,
+        "learner": "ekf", "seed": 4, "scale": True, "coverage": 0.9, "memory": 1000, "max_features": 256, "hidden": 3,
     }
 
 
@@ -195,6 +195,24 @@ def test_several_targets():
         model.learn_one({"a": 1.0}, {"other": 1.0})
     model.learn_one({"a": 1.0}, {"plus": 1.0})
     assert model.underlying.report.status == "missing target"
+
+
+def test_intervals():
+    model = Regressor("rls", coverage=0.8)
+    assert model.predict_one({"a": 1.0}, with_interval=True).width == float("inf")
+    rng = np.random.default_rng(2)
+    within = []
+    for x, y in samples(1500):
+        y += rng.normal()
+        interval = model.predict_one(x, with_interval=True)
+        within.append(y in interval)
+        assert model.predict_one(x) in interval or len(within) < 20
+        model.learn_one(x, y)
+    assert np.mean(within[100:]) == pytest.approx(0.8, abs=0.03)
+    several = MultiTargetRegressor("rls")
+    for x, y in samples(30):
+        several.learn_one(x, {"p": y, "m": -y})
+    assert set(several.predict_one({"a": 1.0}, with_interval=True)) == {"p", "m"}
 
 
 def test_forecast_with_features():

@@ -62,6 +62,22 @@ def test_goes_on_where_it_stood():
     assert (np.concatenate(parts) == whole).all()
 
 
+def test_intervals():
+    X, y = kalstream.generate("friedman", 800)
+    run = kalstream.run(X, y, "rls")
+    learner = Learner("rls", inputs=10)
+    for t in range(100):
+        low, high = learner.interval(X[t])
+        assert np.array_equal([run.low[t], run.high[t]], [low[0], high[0]], equal_nan=True)
+        learner.learn(X[t], y[t])
+    assert run.coverage == pytest.approx(0.9, abs=0.03) and run.width > 0
+    assert run.coverage == pytest.approx(run.learner.observed_coverage, abs=0.002)
+    assert "% within bounds" in repr(run)
+    without = kalstream.run(X, y, "rls", coverage=None)
+    assert without.low is None and np.isnan(without.coverage)
+    assert (without.predictions == run.predictions).all()
+
+
 def test_weights():
     X, y = kalstream.generate("narma10", 300)
     run = kalstream.run(X, y, weight_points=30)

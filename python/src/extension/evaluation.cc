@@ -65,6 +65,10 @@ nb::dict dict_of(RunResult&& run, std::size_t outputs) {
   d["predictions"] = array_of(std::move(run.prediction), {run.steps, outputs});
   const std::size_t errors = run.squared_error.size();
   const std::size_t forecasts = run.forecast_squared_error.size();
+  if (!run.low.empty()) {
+    d["low"] = array_of(std::move(run.low), {run.steps, outputs});
+    d["high"] = array_of(std::move(run.high), {run.steps, outputs});
+  }
   d["squared_errors"] = array_of(std::move(run.squared_error), {errors});
   d["forecast_squared_errors"] = array_of(std::move(run.forecast_squared_error), {forecasts});
   d["final_weights"] = small_array(run.weights);
@@ -77,8 +81,10 @@ nb::dict run(PyLearner& held, const Matrix& X, const Matrix& y, std::size_t warm
              std::size_t horizon, std::size_t weight_points) {
   Learner& learner = held.learner();
   const Dataset data = dataset_of(X, y);
-  const EvaluationOptions options{
-      .warm_up = warm_up, .horizon = horizon, .weight_points = weight_points};
+  const EvaluationOptions options{.warm_up = warm_up,
+                                  .horizon = horizon,
+                                  .weight_points = weight_points,
+                                  .intervals = held.intervals()};
   const InUse in_use(held);
   RunResult result = interruptible([&](const std::atomic<bool>& stop) {
     return evaluate(learner, data, options, [&](std::size_t, double) {

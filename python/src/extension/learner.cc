@@ -5,9 +5,13 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <limits>
 #include <stdexcept>
 
 #include "config/settings.h"
+#include "core/archive.h"
+#include "core/finite.h"
 #include "eval/budget.h"
 #include "io/snapshot_file.h"
 #include "kalstream/snapshot.h"
@@ -26,13 +30,22 @@ LearnerOptions options_named(const std::string& name, const std::string& preset)
   return make_contenders({name}, preset, Dataset{}).front().options;
 }
 
+double mean_over_outputs(PyLearner& held, double (Intervals::*of)(std::size_t) const) {
+  const Intervals* intervals = held.intervals();
+  if (intervals == nullptr) return std::numeric_limits<double>::quiet_NaN();
+  double sum = 0;
+  for (std::size_t k = 0; k < intervals->outputs(); ++k) sum += (intervals->*of)(k);
+  return sum / static_cast<double>(intervals->outputs());
+}
+
 const Recipe& recipe_of(const PyLearner& held) { return *held.learner().recipe(); }
 
 }  // namespace
 
 PyLearner::PyLearner(const std::string& name, std::size_t inputs, std::size_t outputs,
                      std::uint64_t seed, bool scale, const std::string& preset,
-                     std::optional<double> budget_us, const Settings& settings) {
+                     std::optional<double> coverage, std::optional<double> budget_us,
+                     const Settings& settings) {
   LearnerOptions options = options_named(name, preset);
   options.network.inputs = inputs;
   options.network.outputs = outputs;
@@ -45,6 +58,22 @@ PyLearner::PyLearner(const std::string& name, std::size_t inputs, std::size_t ou
     rule->experts = choose_experts(options, *budget_us).experts;
   }
   learner_ = make_from({.options = options, .scaled = scale && !takes_raw_data(options.rule)});
+  start_intervals(coverage);
+}
+
+PyLearner::PyLearner(const nb::bytes& snapshot, std::optional<double> coverage,
+                     const nb::bytes& intervals)
+    : learner_(load(bytes_in(snapshot))) {
+  start_intervals(coverage);
+  if (!intervals_ || intervals.size() == 0) return;
+  Archive archive(bytes_in(intervals));
+  intervals_->exchange(archive);
+}
+
+void PyLearner::start_intervals(std::optional<double> coverage) {
+  if (!coverage) return;
+  intervals_.emplace(learner_->outputs(), *coverage);
+  bounds_.resize(learner_->outputs());
 }
 
 Learner& PyLearner::learner() const {
@@ -71,9 +100,31 @@ nb::object PyLearner::predict_many(const Matrix& X) {
   return array_of(std::move(d_hat), {X.shape(0), l.outputs()});
 }
 
-Report PyLearner::learn(nb::handle x, nb::handle y) {
+nb::tuple PyLearner::interval(nb::handle x) {
   Learner& l = learner();
-  return keep(l.learn(Numbers(x, l.inputs(), "x"), Numbers(y, l.outputs(), "y")));
+  if (!intervals_)
+    throw std::invalid_argument("the learner was made without coverage, e.g. coverage=0.9");
+  const auto d_hat = l.predict(Numbers(x, l.inputs(), "x"));
+  const auto bounds = intervals_->around(d_hat, l.spread());
+  std::vector<double> low;
+  std::vector<double> high;
+  for (const Interval& b : bounds) {
+    low.push_back(b.low);
+    high.push_back(b.high);
+  }
+  return nb::make_tuple(small_array(low), small_array(high));
+}
+
+Report PyLearner::learn(nb::handle x_source, nb::handle y_source) {
+  Learner& l = learner();
+  const Numbers x(x_source, l.inputs(), "x");
+  const Numbers y(y_source, l.outputs(), "y");
+  if (!intervals_ || !all_usable(x) || !all_finite(y)) return keep(l.learn(x, y));
+  const auto d_hat = l.predict(x);  // learn reuses it
+  std::ranges::copy(intervals_->around(d_hat, l.spread()), bounds_.begin());
+  const StepReport report = l.learn(x, y);
+  if (report.status != StepStatus::rejected_input) intervals_->learn(bounds_, y);
+  return keep(report);
 }
 
 Report PyLearner::advance(nb::handle x) {
@@ -94,6 +145,21 @@ nb::object PyLearner::forecast(std::size_t horizon, nb::handle X) {
   if (!l.forecast(horizon, Numbers(X, horizon * l.inputs(), "X"), d_hat))
     throw std::invalid_argument("X: every number must be finite and within 1e100");
   return array_of(std::move(d_hat), {horizon, l.outputs()});
+}
+
+void PyLearner::reset() {
+  learner().reset();
+  if (intervals_) intervals_->reset();
+  last.reset();
+}
+
+nb::bytes PyLearner::intervals_to_bytes() const {
+  std::vector<std::byte> bytes;
+  if (intervals_) {
+    Archive archive(bytes);
+    Intervals(*intervals_).exchange(archive);
+  }
+  return nb::bytes(bytes.data(), bytes.size());
 }
 
 nb::bytes PyLearner::to_bytes() const {
@@ -128,19 +194,20 @@ void bind_learner(nb::module_& m) {
 
   nb::class_<PyLearner>(m, "Learner", nb::dynamic_attr())
       .def(nb::init<const std::string&, std::size_t, std::size_t, std::uint64_t, bool,
-                    const std::string&, std::optional<double>, const Settings&>(),
+                    const std::string&, std::optional<double>, std::optional<double>,
+                    const Settings&>(),
            nb::arg("name"), nb::arg("inputs"), nb::arg("outputs"), nb::arg("seed"),
-           nb::arg("scale"), nb::arg("preset"), nb::arg("budget_us").none(), nb::arg("settings"))
-      .def(
-          "__init__",
-          [](PyLearner* self, const nb::bytes& snapshot) {
-            new (self) PyLearner(load(bytes_in(snapshot)));
-          },
-          nb::arg("snapshot"))
+           nb::arg("scale"), nb::arg("preset"), nb::arg("coverage").none(),
+           nb::arg("budget_us").none(), nb::arg("settings"))
+      .def(nb::init<const nb::bytes&, std::optional<double>, const nb::bytes&>(),
+           nb::arg("snapshot"), nb::arg("coverage").none(), nb::arg("intervals"))
       .def(nb::init<const PyLearner&>(), nb::arg("other"))
       .def("predict", &PyLearner::predict, nb::arg("x") = nb::none(),
            "The prediction for input x, an array of (outputs,); NaN if x cannot be used. Has no "
            "effect on later calls.")
+      .def("interval", &PyLearner::interval, nb::arg("x") = nb::none(),
+           "Bounds of the prediction for x, as (low, high), arrays of (outputs,), that hold the "
+           "target as often as `coverage` says. NaN before ten targets. No effect on later calls.")
       .def("predict_many", &PyLearner::predict_many, nb::arg("X").noconvert())
       .def(
           "learn", &PyLearner::learn, nb::arg("x").none(), nb::arg("y").none(),
@@ -148,13 +215,23 @@ void bind_learner(nb::module_& m) {
       .def("advance", &PyLearner::advance, nb::arg("x") = nb::none(),
            "Moves on to x without a target. Returns a Report.")
       .def("forecast", &PyLearner::forecast, nb::arg("horizon"), nb::arg("X") = nb::none())
-      .def(
-          "reset",
-          [](PyLearner& self) {
-            self.learner().reset();
-            self.last.reset();
+      .def("reset", &PyLearner::reset, "Back to the state after construction.")
+      .def("intervals_to_bytes", &PyLearner::intervals_to_bytes)
+      .def_prop_ro(
+          "coverage",
+          [](PyLearner& self) -> std::optional<double> {
+            if (self.intervals() == nullptr) return {};
+            return self.intervals()->nominal();
           },
-          "Back to the state after construction.")
+          "Of intervals, as asked for; None: there are none.")
+      .def_prop_ro(
+          "observed_coverage",
+          [](PyLearner& self) { return mean_over_outputs(self, &Intervals::coverage); },
+          "What part of the targets was within its bounds; NaN while there are none.")
+      .def_prop_ro(
+          "recent_coverage",
+          [](PyLearner& self) { return mean_over_outputs(self, &Intervals::recent_coverage); },
+          "The same of the last thousand or so.")
       .def("to_bytes", &PyLearner::to_bytes)
       .def("write",
            [](const PyLearner& self, const std::string& path) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "arrays.h"
+#include "kalstream/interval.h"
 #include "kalstream/learner.h"
 
 namespace kalstream::python {
@@ -28,29 +29,43 @@ using Settings = std::vector<std::pair<std::string, std::string>>;
 class PyLearner {
  public:
   PyLearner(const std::string& name, std::size_t inputs, std::size_t outputs, std::uint64_t seed,
-            bool scale, const std::string& preset, std::optional<double> budget_us,
-            const Settings& settings);
-  explicit PyLearner(std::unique_ptr<Learner> learner) : learner_(std::move(learner)) {}
-  PyLearner(const PyLearner& other) : learner_(other.learner().clone()) {}
+            bool scale, const std::string& preset, std::optional<double> coverage,
+            std::optional<double> budget_us, const Settings& settings);
+  /// From a snapshot and, if there are any, from what intervals_to_bytes gave.
+  PyLearner(const nb::bytes& snapshot, std::optional<double> coverage, const nb::bytes& intervals);
+  PyLearner(const PyLearner& other)
+      : last(other.last),
+        learner_(other.learner().clone()),
+        intervals_(other.intervals_),
+        bounds_(other.bounds_) {}
 
   /// The learner, unless a run without the interpreter lock is under way in another thread.
   Learner& learner() const;
 
   nb::object predict(nb::handle x);
   nb::object predict_many(const Matrix& X);
+  /// Bounds of the prediction: (low, high).
+  nb::tuple interval(nb::handle x);
   Report learn(nb::handle x, nb::handle y);
   Report advance(nb::handle x);
   nb::object forecast(std::size_t horizon, nb::handle X);
+  void reset();
   nb::bytes to_bytes() const;
+  nb::bytes intervals_to_bytes() const;
+  /// nullptr: none were asked for.
+  Intervals* intervals() { return intervals_ ? &*intervals_ : nullptr; }
 
   std::optional<Report> last;
 
  private:
   friend class InUse;
+  void start_intervals(std::optional<double> coverage);
   Report keep(const StepReport& report);
 
   std::unique_ptr<Learner> learner_;
-  bool in_use_ = false;  // read and written with the interpreter lock held
+  std::optional<Intervals> intervals_;
+  std::vector<Interval> bounds_;  // of the sample being learnt
+  bool in_use_ = false;           // read and written with the interpreter lock held
 };
 
 /// While it lives, other threads' calls to the learner are refused.

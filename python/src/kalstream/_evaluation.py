@@ -40,6 +40,10 @@ class Run:
     learner: Learner | None  #: with all it has learnt; None in a comparison
     y: Array  #: the targets
     predictions: Array  #: one per row, made before its target was used; NaN where there is none
+    low: Array | None  #: bounds of the predictions, NaN before there are any; None without intervals
+    high: Array | None
+    coverage: float  #: the part of the targets within their bounds; NaN without intervals
+    width: float  #: mean of high - low
     squared_errors: Array  #: per row, summed over outputs; NaN where not scored
     nse: float  #: mean squared error over the variance of the target: 1 is the mean, 0 is perfect
     mae: float  #: mean absolute error
@@ -82,6 +86,8 @@ class Run:
         text = f"Run of {len(self.y):,} rows: NSE {self.nse:.4g}, MAE {self.mae:.4g}"
         if not np.isnan(self.knse):
             text += f", forecasts NSE {self.knse:.4g}"
+        if not np.isnan(self.coverage):
+            text += f", {100 * self.coverage:.1f} % within bounds"
         text += f", {self.us_per_step:.3g} µs per row"
         if self.missing_targets:
             text += f", {self.missing_targets:,} without target"
@@ -100,12 +106,23 @@ def _run_of(raw: dict[str, Any], learner: Learner | None, names: list[str], y: A
     scored = ~np.isnan(raw["squared_errors"])
     errors = np.abs(y[scored] - predictions[scored])
     final = raw.pop("final_weights").tolist()
+    low, high = raw.pop("low", None), raw.pop("high", None)
+    coverage = width = float("nan")
+    if low is not None:
+        bounded = scored[:, None] & ~np.isnan(low)
+        if bounded.any():
+            coverage = float(((low <= y) & (y <= high))[bounded].mean())
+            width = float((high - low)[bounded].mean())
     for unused in ("steps", "target_variance"):
         del raw[unused]
     return Run(
         learner=learner,
         y=y[:, 0] if single else y,
         predictions=predictions[:, 0] if single else predictions,
+        low=low[:, 0] if single and low is not None else low,
+        high=high[:, 0] if single and high is not None else high,
+        coverage=coverage,
+        width=width,
         mae=float(errors.mean()) if errors.size else float("nan"),
         rmse=float(np.sqrt((errors**2).mean())) if errors.size else float("nan"),
         expert_names=names,

@@ -38,6 +38,8 @@ def learner(one: Learner) -> str:
     ]
     if one.report is not None:
         rows.append(("last step", html.escape(one.report.status)))
+    if one.coverage is not None and one.observed_coverage == one.observed_coverage:
+        rows.append(("within bounds", f"{100 * one.observed_coverage:.1f} % of {100 * one.coverage:g} %"))
     settings = _table([(html.escape(k), html.escape(v)) for k, v in one.options.items()])
     return (
         f"<b>kalstream learner {html.escape(one.name)}</b>{_table(rows)}{_bars(one.weights)}"
@@ -71,6 +73,8 @@ def run(one: Run) -> str:
         ("RMSE", f"{one.rmse:.4g}"),
         ("µs per row", f"{one.us_per_step:.3g}"),
     ]
+    if not np.isnan(one.coverage):
+        rows.append(("within bounds", f"{100 * one.coverage:.1f} %, mean width {one.width:.4g}"))
     if not np.isnan(one.knse):
         rows.insert(2, ("NSE of forecasts", f"{one.knse:.4g}"))
     curve = _sparkline(one.learning_curve())

@@ -83,6 +83,8 @@ class Learner(_core.Learner):
         raw data anyway. (The command line's default is False, and it then refuses targets outside ±1.)
     preset
         "paper:STREAM" or "authors:STREAM": the published settings for that stream.
+    coverage
+        The part of the targets that `interval` is to hold; None: no intervals, which saves a microsecond.
     budget_us
         For "auto": as many networks as keep a sample within this many microseconds on this machine.
     **options
@@ -109,6 +111,7 @@ class Learner(_core.Learner):
         seed: int = 1,
         scale: bool = True,
         preset: str | None = None,
+        coverage: float | None = 0.9,
         budget_us: float | None = None,
         **options: Option,
     ) -> None:
@@ -119,11 +122,12 @@ class Learner(_core.Learner):
             _size("seed", seed, 0),
             bool(scale),
             preset or "",
+            None if coverage is None else float(coverage),
             None if budget_us is None else float(budget_us),
             [(key, _text(key, value)) for key, value in options.items()],
         )
 
-    # predict, learn and advance are the extension's own: nothing comes between.
+    # predict, interval, learn and advance are the extension's own: nothing comes between.
 
     def predict_many(self, X: npt.ArrayLike) -> Array:
         """Predictions for the rows of X, each as if it were the next sample; (rows, outputs)."""
@@ -166,7 +170,8 @@ class Learner(_core.Learner):
     def save(self, path: str | os.PathLike[str] | None = None) -> bytes | None:
         """All that has been learnt: into a file, whole or not at all, or as bytes without a path.
 
-        The file that was there is kept as `path + ".previous"`. `kalstream run --resume` reads it, too.
+        The file that was there is kept as `path + ".previous"`. `kalstream run --resume` reads it, too. Like
+        the command line's it holds the learner alone: intervals start over. A pickle keeps them.
         """
         if path is None:
             return self.to_bytes()
@@ -174,19 +179,21 @@ class Learner(_core.Learner):
         return None
 
     @classmethod
-    def load(cls, source: str | os.PathLike[str] | bytes) -> "Learner":
+    def load(
+        cls, source: str | os.PathLike[str] | bytes, *, coverage: float | None = 0.9
+    ) -> "Learner":
         """The learner in a file that `save` or `kalstream run --save` wrote, or in bytes of `save()`.
 
         Raises SnapshotError for all but a sound snapshot; bytes from anywhere are safe.
         """
         learner = cls.__new__(cls)
         if isinstance(source, (bytes, bytearray, memoryview)):
-            _core.Learner.__init__(learner, bytes(source))
+            _core.Learner.__init__(learner, bytes(source), coverage, b"")
             return learner
         with open(source, "rb") as file:
             snapshot = file.read()
         try:
-            _core.Learner.__init__(learner, snapshot)
+            _core.Learner.__init__(learner, snapshot, coverage, b"")
         except _core.SnapshotError as error:
             raise _core.SnapshotError(f"{os.fspath(source)}: {error}") from None
         return learner
@@ -198,7 +205,7 @@ class Learner(_core.Learner):
         return self.copy()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _loaded, (type(self), self.to_bytes())
+        return _loaded, (type(self), self.to_bytes(), self.coverage, self.intervals_to_bytes())
 
     @property
     def options(self) -> dict[str, str]:
@@ -222,6 +229,8 @@ class Learner(_core.Learner):
             parts.append(f"seed={self.seed}")
         if not self.scaled and not self.raw:
             parts.append("scale=False")
+        if self.coverage != 0.9:
+            parts.append(f"coverage={self.coverage}")
         for key, value in self.settings:
             if usual.get(key) != value:
                 parts.append(f"{key}={_shown(value)}")
@@ -232,8 +241,10 @@ class Learner(_core.Learner):
         return _html.learner(self)
 
 
-def _loaded(cls: type[Learner], snapshot: bytes) -> Learner:
-    return cls.load(snapshot)
+def _loaded(cls: type[Learner], snapshot: bytes, coverage: float | None, intervals: bytes) -> Learner:
+    learner = cls.__new__(cls)
+    _core.Learner.__init__(learner, snapshot, coverage, intervals)
+    return learner
 
 
 def _shown(value: str) -> str:

@@ -58,6 +58,24 @@ def learning_curve(runs: Runs, *, window: int = 100, axes: Axes | None = None) -
     return axes
 
 
+def intervals(run: Run, *, rows: slice = slice(-200, None), axes: Axes | None = None) -> Axes:
+    """Targets, predictions and their bounds, of the last 200 rows or of those chosen."""
+    if run.low is None or run.high is None:
+        raise ValueError("this run has no intervals: its learner was made with coverage=None")
+    if run.y.ndim != 1:
+        raise ValueError("this run has several targets; plot one column at a time")
+    axes = _axes(axes)
+    at = np.arange(1, len(run.y) + 1)[rows]
+    outside = ~((run.low <= run.y) & (run.y <= run.high))[rows] & ~np.isnan(run.low[rows])
+    axes.fill_between(at, run.low[rows], run.high[rows], alpha=0.25, linewidth=0, label="interval")
+    axes.plot(at, run.predictions[rows], linewidth=1, label="prediction")
+    axes.plot(at, run.y[rows], ".", color="0.2", markersize=3, label="target")
+    axes.plot(at[outside], run.y[rows][outside], "x", color="C3", markersize=5, label="outside")
+    axes.set(xlabel="row", title=f"{100 * run.coverage:.1f} % of all targets within", ylabel="target")
+    axes.legend(loc="upper left", ncols=4, frameon=False)
+    return axes
+
+
 def experts(run: Run, *, most: int = 8, axes: Axes | None = None) -> Axes:
     """What each expert of a mixture counted on the way; the `most` heaviest have lines of their own."""
     if len(run.weight_path) == 0:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from river import base
+from river.conf import Interval
 from river.time_series.base import Forecaster as _Forecaster
 
 from ._features import FeatureLearner
@@ -32,6 +33,7 @@ class _Estimator:
         learner: str = "auto",
         seed: int = 1,
         scale: bool = True,
+        coverage: float = 0.9,
         memory: int = 1000,
         max_features: int = 256,
         **options: Option,
@@ -39,10 +41,11 @@ class _Estimator:
         self.learner = learner
         self.seed = seed
         self.scale = scale
+        self.coverage = coverage
         self.memory = memory
         self.max_features = max_features
         self.options = options
-        Learner(learner, inputs=1, seed=seed, scale=scale, **options)  # complains now, not at the first sample
+        Learner(learner, inputs=1, seed=seed, scale=scale, coverage=coverage, **options)  # complains now
         self._stream: FeatureLearner | None = None
         self._outputs = 1
 
@@ -53,6 +56,7 @@ class _Estimator:
             outputs=self._outputs,
             seed=self.seed,
             scale=self.scale,
+            coverage=self.coverage,
             **self.options,
         )
 
@@ -66,6 +70,15 @@ class _Estimator:
             return np.zeros(self._outputs)
         assert self._stream.learner is not None
         return self._stream.learner.predict(self._stream.vector(x))
+
+    def _intervals(self, x: Features) -> list[Interval]:
+        if self._stream is None:
+            return [Interval(-np.inf, np.inf)] * self._outputs
+        assert self._stream.learner is not None
+        low, high = self._stream.learner.interval(self._stream.vector(x))
+        low = np.where(np.isnan(low), -np.inf, low)
+        high = np.where(np.isnan(high), np.inf, high)
+        return [Interval(*bounds) for bounds in zip(low.tolist(), high.tolist())]
 
     @property
     def underlying(self) -> Learner | None:
@@ -90,6 +103,8 @@ _PARAMETERS = """
         Of the random start.
     scale
         Standardise for learners other than "auto", which takes raw data.
+    coverage
+        The part of the targets that intervals are to hold.
     memory
         Samples kept to learn again when a feature appears for the first time.
     max_features
@@ -119,7 +134,13 @@ class Regressor(_Estimator, base.MiniBatchRegressor):
     def learn_one(self, x: Features, y: float | None) -> None:
         self._learn(x, _target(y))
 
-    def predict_one(self, x: Features) -> float:
+    def predict_one(self, x: Features, with_interval: bool = False) -> float | Interval:
+        """The prediction, or with_interval bounds that hold the target as often as `coverage` says.
+
+        Before ten targets there is no telling, and the bounds are infinite.
+        """
+        if with_interval:
+            return self._intervals(x)[0]
         return float(self._predict(x)[0])
 
     def learn_many(self, X: Any, y: Any) -> None:
@@ -144,11 +165,12 @@ class MultiTargetRegressor(_Estimator, base.MultiTargetRegressor):
         learner: str = "auto",
         seed: int = 1,
         scale: bool = True,
+        coverage: float = 0.9,
         memory: int = 1000,
         max_features: int = 256,
         **options: Option,
     ) -> None:
-        super().__init__(learner, seed, scale, memory, max_features, **options)
+        super().__init__(learner, seed, scale, coverage, memory, max_features, **options)
         self._targets: list[Hashable] = []
 
     def learn_one(self, x: Features, y: Mapping[Hashable, float], **kwargs: Any) -> None:
@@ -162,7 +184,12 @@ class MultiTargetRegressor(_Estimator, base.MultiTargetRegressor):
         missing = any(value is None for value in values)
         self._learn(x, None if missing else np.concatenate(values))
 
-    def predict_one(self, x: Features) -> dict[Hashable, float]:
+    def predict_one(
+        self, x: Features, with_interval: bool = False
+    ) -> dict[Hashable, float] | dict[Hashable, Interval]:
+        """The predictions, or with_interval bounds for each."""
+        if with_interval:
+            return dict(zip(self._targets, self._intervals(x)))
         return dict(zip(self._targets, self._predict(x).tolist()))
 
 
@@ -188,11 +215,12 @@ class Forecaster(_Estimator, _Forecaster):
         learner: str = "auto",
         seed: int = 1,
         scale: bool = True,
+        coverage: float = 0.9,
         memory: int = 1000,
         max_features: int = 256,
         **options: Option,
     ) -> None:
-        super().__init__(learner, seed, scale, memory, max_features, **options)
+        super().__init__(learner, seed, scale, coverage, memory, max_features, **options)
         self._last: dict[Hashable, Any] = {}
 
     def learn_one(self, y: float | None, x: Features | None = None) -> None:
