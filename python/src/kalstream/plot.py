@@ -47,10 +47,12 @@ def learning_curve(runs: Runs, *, window: int = 100, axes: Axes | None = None) -
     axes = _axes(axes)
     for name, several in _named(runs).items():
         curves = np.array([run.learning_curve(window) for run in several])
-        rows = np.arange(1, curves.shape[1] + 1)
-        (line,) = axes.plot(rows, np.median(curves, axis=0), label=name, linewidth=1.2)
+        last = curves.shape[1] - 1
+        shown = np.unique(np.linspace(0, last, min(last + 1, 600)).astype(int))  # more cannot be told apart
+        curves = curves[:, shown]
+        (line,) = axes.plot(shown + 1, np.median(curves, axis=0), label=name, linewidth=1.2)
         if len(curves) > 1:
-            axes.fill_between(rows, curves.min(0), curves.max(0), color=line.get_color(), alpha=0.2)
+            axes.fill_between(shown + 1, curves.min(0), curves.max(0), color=line.get_color(), alpha=0.2)
     axes.axhline(1, color="0.6", linestyle="--", linewidth=0.8)
     axes.set(xlabel="row", ylabel=f"NSE of the last {window}", yscale="log")
     if len(axes.get_legend_handles_labels()[1]) > 1:
