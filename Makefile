@@ -92,6 +92,26 @@ wheel: $(PYTHON_VENV)/ready
 	@tools/install-packages.sh g++ libfmt-dev
 	$(PYTHON_VENV)/bin/pip wheel --quiet --no-deps --wheel-dir build/wheels .
 
+# What is written by programs: the C++ reference (build/docs/cpp), docs/cli-reference.md, the notebooks' pages;
+# then every link is checked
+docs: python
+	@tools/install-packages.sh doxygen
+	doxygen docs/Doxyfile
+	tools/cli-reference.py build/release/kalstream
+	PYTHONPATH=build/release/python $(PYTHON) tools/render-notebooks.py
+	tools/check-links.py build/docs/cpp
+
+# kalstream beside river and deep-river on river's data (bench/river/README.md)
+RIVER_VENV := build/river-venv
+
+bench-river: python $(RIVER_VENV)/ready
+	PYTHONPATH=build/release/python $(RIVER_VENV)/bin/python bench/river/run.py
+
+$(RIVER_VENV)/ready: bench/river/requirements.txt
+	python3 -m venv $(RIVER_VENV)
+	$(RIVER_VENV)/bin/pip install --quiet -r bench/river/requirements.txt
+	@touch $@
+
 # Speed of the kernels and of whole steps (Google Benchmark)
 bench: packages
 	@tools/install-packages.sh libbenchmark-dev
