@@ -19,7 +19,7 @@ import numpy as np
 import kalstream
 
 
-def per_call(work, rounds=7, calls=20_000):
+def per_call(work, rounds=40, calls=2_000):
     best = float("inf")
     for _ in range(rounds):
         start = time.perf_counter()
@@ -30,8 +30,8 @@ def per_call(work, rounds=7, calls=20_000):
 
 
 def step(name, coverage):
-    X, y = kalstream.generate("friedman", 20_000)
-    inside = min(kalstream.run(X, y, name, coverage=None).us_per_step for _ in range(7))
+    X, y = kalstream.generate("friedman", 4_000)
+    inside = min(kalstream.run(X, y, name, coverage=None).us_per_step for _ in range(15))
     learner = kalstream.Learner(name, inputs=10, coverage=coverage)
     learner.run(X[:2000], y[:2000])
     x, target = X[0].copy(), float(y[0])
@@ -52,15 +52,15 @@ def main():
             intervals = ", with intervals" if coverage else ""
             print(f"| {name}{intervals} | {inside:.2f} | {outside:.2f} | {outside - inside:.2f} |")
 
-    X, y = kalstream.generate("friedman", 5000)
+    X, y = kalstream.generate("friedman", 1000)
     with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
         np.savetxt(file, np.column_stack([X, y]), delimiter=",", fmt="%.17g")
         file.flush()
-        print("\n| 5,000 rows, seconds | program | kalstream.run, coverage=None | more | by the clock | with intervals |")
+        print("\n| 1,000 rows, seconds | program | kalstream.run, coverage=None | more | by the clock | with intervals |")
         print("|---|---|---|---|---|---|")
         for name in ("auto", "ekf", "adam"):
             theirs, ours, clock, bounded = [], [], [], []
-            for _ in range(5):
+            for _ in range(20):
                 command = [program, "run", "--data", file.name, "--learner", name, "--scale", "--quiet", "--json", "-"]
                 output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
                 theirs.append(json.loads(output)["runs"][0]["seconds"])
@@ -69,7 +69,7 @@ def main():
                 clock.append(time.perf_counter() - start)
                 bounded.append(kalstream.run(X, y, name, weight_points=0).seconds)
             a, b, c, d = min(theirs), min(ours), min(clock), min(bounded)
-            print(f"| {name} | {a:.3f} | {b:.3f} | {100 * (b / a - 1):+.1f} % | {100 * (c / a - 1):+.1f} % | "
+            print(f"| {name} | {a:.4f} | {b:.4f} | {100 * (b / a - 1):+.1f} % | {100 * (c / a - 1):+.1f} % | "
                   f"{100 * (d / a - 1):+.1f} % |")
 
     start = "import time; t = time.perf_counter(); import kalstream; print(time.perf_counter() - t)"

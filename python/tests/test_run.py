@@ -119,7 +119,12 @@ def test_compare():
     assert (table["ekf"][1].predictions == alone.predictions).all()
     assert table.summary[0]["nse_mean"] == pytest.approx(np.mean([run.nse for run in table["ekf"]]))
     assert table.best in table and "learner" in repr(table) and "<table>" in table._repr_html_()
-    assert table.to_frame().loc["rls", "seeds"] == 2
+
+
+def test_compare_as_a_frame():
+    pytest.importorskip("pandas")
+    X, y = kalstream.generate("friedman", 50)
+    assert kalstream.compare(["rls"], X, y, seeds=2).to_frame().loc["rls", "seeds"] == 2
 
 
 def test_compare_with_names_of_ones_own():
