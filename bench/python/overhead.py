@@ -56,12 +56,25 @@ def main():
     with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
         np.savetxt(file, np.column_stack([X, y]), delimiter=",", fmt="%.17g")
         file.flush()
-        print("\n| 1,000 rows, seconds | program | kalstream.run, coverage=None | more | by the clock | with intervals |")
+        print(
+            "\n| 1,000 rows, seconds | program | kalstream.run, coverage=None | more | by the clock | with intervals |"
+        )
         print("|---|---|---|---|---|---|")
         for name in ("auto", "ekf", "adam"):
             theirs, ours, clock, bounded = [], [], [], []
             for _ in range(20):
-                command = [program, "run", "--data", file.name, "--learner", name, "--scale", "--quiet", "--json", "-"]
+                command = [
+                    program,
+                    "run",
+                    "--data",
+                    file.name,
+                    "--learner",
+                    name,
+                    "--scale",
+                    "--quiet",
+                    "--json",
+                    "-",
+                ]
                 output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
                 theirs.append(json.loads(output)["runs"][0]["seconds"])
                 start = time.perf_counter()
@@ -69,8 +82,10 @@ def main():
                 clock.append(time.perf_counter() - start)
                 bounded.append(kalstream.run(X, y, name, weight_points=0).seconds)
             a, b, c, d = min(theirs), min(ours), min(clock), min(bounded)
-            print(f"| {name} | {a:.4f} | {b:.4f} | {100 * (b / a - 1):+.1f} % | {100 * (c / a - 1):+.1f} % | "
-                  f"{100 * (d / a - 1):+.1f} % |")
+            print(
+                f"| {name} | {a:.4f} | {b:.4f} | {100 * (b / a - 1):+.1f} % | {100 * (c / a - 1):+.1f} % | "
+                f"{100 * (d / a - 1):+.1f} % |"
+            )
 
     start = "import time; t = time.perf_counter(); import kalstream; print(time.perf_counter() - t)"
     seconds = min(float(subprocess.check_output([sys.executable, "-c", start])) for _ in range(5))

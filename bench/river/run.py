@@ -18,7 +18,20 @@ import statistics
 import time
 
 import river
-from river import base, datasets, dummy, forest, linear_model, metrics, neighbors, optim, preprocessing, stats, time_series, tree
+from river import (
+    base,
+    datasets,
+    dummy,
+    forest,
+    linear_model,
+    metrics,
+    neighbors,
+    optim,
+    preprocessing,
+    stats,
+    time_series,
+    tree,
+)
 
 import kalstream
 from kalstream.river import Forecaster, Regressor
@@ -71,8 +84,15 @@ def deep_river_lstm():
 
     return scaled(
         LSTMRegressor(
-            loss_fn="mse", optimizer_fn="adam", lr=1e-3, hidden_size=64, num_layers=1, dropout=0.1,
-            gradient_clip_value=1.0, window_size=30, is_feature_incremental=True,
+            loss_fn="mse",
+            optimizer_fn="adam",
+            lr=1e-3,
+            hidden_size=64,
+            num_layers=1,
+            dropout=0.1,
+            gradient_clip_value=1.0,
+            window_size=30,
+            is_feature_incremental=True,
         )
     )
 
@@ -97,7 +117,8 @@ REGRESSION = {
         lambda n=n: scaled(neighbors.KNNRegressor(n_neighbors=n)) for n in (3, 5, 10)
     ],
     "river: Hoeffding adaptive tree": [
-        lambda grace=grace: tree.HoeffdingAdaptiveTreeRegressor(grace_period=grace, seed=1) for grace in (20, 50, 200)
+        lambda grace=grace: tree.HoeffdingAdaptiveTreeRegressor(grace_period=grace, seed=1)
+        for grace in (20, 50, 200)
     ],
     "river: adaptive random forest": [lambda: scaled(forest.ARFRegressor(seed=1))],
     "river: aggregated Mondrian forest": [
@@ -132,7 +153,11 @@ def snarimax(season):
     return [
         lambda p=p, d=d, sp=sp, rate=rate: WithoutDates(
             time_series.SNARIMAX(
-                p=p, d=d, q=0, m=season, sp=sp,
+                p=p,
+                d=d,
+                q=0,
+                m=season,
+                sp=sp,
                 regressor=scaled(linear_model.LinearRegression(optim.SGD(0.01), intercept_lr=rate)),
             )
         )
@@ -190,14 +215,20 @@ def rows_for(measure, ours, theirs, deep, arguments, samples, seeds):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--out")
     parser.add_argument("--skip-deep-river", action="store_true")
     parser.add_argument("--only")
     parser.add_argument("--seeds", type=int, default=5)
     a = parser.parse_args()
     deep = not a.skip_deep_river
-    versions = {"kalstream": kalstream.__version__, "river": river.__version__, "python": platform.python_version()}
+    versions = {
+        "kalstream": kalstream.__version__,
+        "river": river.__version__,
+        "python": platform.python_version(),
+    }
     if deep:
         import importlib.metadata
 
@@ -209,7 +240,14 @@ def main():
     results = {}
     for dataset in (datasets.TrumpApproval(), datasets.ChickWeights()):
         lstm = {"deep-river: LSTM, scaled": [deep_river_lstm]} if deep else {}
-        results[type(dataset).__name__] = (regression_error, Regressor, REGRESSION, lstm, (dataset,), dataset.n_samples)
+        results[type(dataset).__name__] = (
+            regression_error,
+            Regressor,
+            REGRESSION,
+            lstm,
+            (dataset,),
+            dataset.n_samples,
+        )
     for dataset, season in ((datasets.AirlinePassengers(), 12), (datasets.WaterFlow(), 24)):
         theirs = {name: models(season) for name, models in FORECASTING.items()}
         lstm = {}
@@ -234,7 +272,9 @@ def main():
                 error += f" (range over {a.seeds} seeds: {row['range_over_seeds']:.2g})"
             tried = f", best of {row['settings_tried']} settings" if row["settings_tried"] > 1 else ""
             bold = "**" if row["model"].startswith("kalstream") else ""
-            print(f"| {bold}{row['model']}{bold}{tried} | {error} | {row['us_per_sample']:,.0f} |", flush=True)
+            print(
+                f"| {bold}{row['model']}{bold}{tried} | {error} | {row['us_per_sample']:,.0f} |", flush=True
+            )
     print("\n" + ", ".join(f"{name} {version}" for name, version in versions.items()))
     if a.out:
         with open(a.out, "w") as file:

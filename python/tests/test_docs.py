@@ -29,7 +29,9 @@ def test_no_link_leads_nowhere():
 
 def test_links_that_lead_nowhere_are_found(tmp_path):
     page = tmp_path / "page.md"
-    page.write_text("# One heading\n[a](#one-heading) [b](#two) [c](none.md) `[d](none.md)` [e](page.md#one-heading)\n")
+    page.write_text(
+        "# One heading\n[a](#one-heading) [b](#two) [c](none.md) `[d](none.md)` [e](page.md#one-heading)\n"
+    )
     assert [link for _, link, _ in tool("check-links").broken([page])] == ["#two", "none.md"]
 
 

@@ -13,6 +13,7 @@ import pytest
 import kalstream
 from kalstream import _core
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 PACKAGE = pathlib.Path(kalstream.__file__).parent
 MODULES = ["kalstream", "kalstream._learner", "kalstream._evaluation", "kalstream._streams"]
 OPTIONAL = {"kalstream.river": "river", "kalstream.sklearn": "sklearn", "kalstream.plot": "matplotlib"}
@@ -53,3 +54,11 @@ def test_everything_public_is_explained():
         thing = getattr(kalstream, name)
         if inspect.isclass(thing) or inspect.isfunction(thing):
             assert inspect.getdoc(thing)
+
+
+@pytest.mark.slow
+def test_types():
+    pytest.importorskip("mypy")
+    command = [sys.executable, "-m", "mypy", "--config-file", ROOT / "pyproject.toml"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stdout

@@ -19,7 +19,9 @@ def stream(rows):
 def test_predictions(program, name):
     X, y = stream(200)
     run = kalstream.run(X, y, name, seed=3)
-    cli = program.predictions("--data", STREAM, "--steps", 200, "--learner", name, "--scale", "--seeds", "3..3")
+    cli = program.predictions(
+        "--data", STREAM, "--steps", 200, "--learner", name, "--scale", "--seeds", "3..3"
+    )
     assert (cli[:, 0] == run.predictions).all()
 
 
@@ -41,7 +43,9 @@ def test_settings_and_forecasts(program):
 def test_presets(program, preset):
     X, y = kalstream.generate("kin-like", 120)
     run = kalstream.run(X, y, "alg2", scale=False, preset=preset, warm_up=9)
-    cli = program.predictions("--data", "gen:kin-like", "--steps", 120, "--learner", "alg2", "--preset", preset)
+    cli = program.predictions(
+        "--data", "gen:kin-like", "--steps", 120, "--learner", "alg2", "--preset", preset
+    )
     assert (cli[9:, 0] == run.predictions[9:]).all()
 
 

@@ -17,19 +17,25 @@ from kalstream.river import Forecaster, MultiTargetRegressor, Regressor
 
 def named_checks(model):
     """A check runs for several data sets under the same name."""
-    return [pytest.param(model, check, id=f"{type(model).__name__}-{check.__name__}-{k}")
-            for k, check in enumerate(checks.yield_checks(model))]
+    return [
+        pytest.param(model, check, id=f"{type(model).__name__}-{check.__name__}-{k}")
+        for k, check in enumerate(checks.yield_checks(model))
+    ]
 
 
-@pytest.mark.parametrize("model, check", named_checks(Regressor()) + named_checks(Forecaster())
-                         + named_checks(MultiTargetRegressor("rls")))
+@pytest.mark.parametrize(
+    "model, check",
+    named_checks(Regressor()) + named_checks(Forecaster()) + named_checks(MultiTargetRegressor("rls")),
+)
 def test_checks(model, check):
     assert not model._unit_test_skips()
     check(model.clone())
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("model", [MultiTargetRegressor(), Regressor("alg2"), Forecaster("ekf", lags=4)], ids=str)
+@pytest.mark.parametrize(
+    "model", [MultiTargetRegressor(), Regressor("alg2"), Forecaster("ekf", lags=4)], ids=str
+)
 def test_more_checks(model):
     checks.check_estimator(model)
 
@@ -42,9 +48,19 @@ def test_wrong_options_are_told_at_once(model):
 
 def test_clone_keeps_options():
     model = Regressor("ekf", seed=4, hidden=3)
-    assert model.clone()._get_params() == model._get_params() == {
-        "learner": "ekf", "seed": 4, "scale": True, "coverage": 0.9, "memory": 1000, "max_features": 256, "hidden": 3,
-    }
+    assert (
+        model.clone()._get_params()
+        == model._get_params()
+        == {
+            "learner": "ekf",
+            "seed": 4,
+            "scale": True,
+            "coverage": 0.9,
+            "memory": 1000,
+            "max_features": 256,
+            "hidden": 3,
+        }
+    )
 
 
 def test_before_the_first_sample():

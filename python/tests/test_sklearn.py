@@ -51,7 +51,10 @@ def test_pipeline_and_grid_search():
     pipeline = make_pipeline(StandardScaler(), OnlineLSTMRegressor("ekf"))
     search = GridSearchCV(
         pipeline,
-        {"onlinelstmregressor__options": [{"hidden": 2}, {"hidden": 6}], "onlinelstmregressor__passes": [1, 2]},
+        {
+            "onlinelstmregressor__options": [{"hidden": 2}, {"hidden": 6}],
+            "onlinelstmregressor__passes": [1, 2],
+        },
         cv=TimeSeriesSplit(2),
     )
     search.fit(X, y)

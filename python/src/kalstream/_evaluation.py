@@ -75,7 +75,7 @@ class Run:
         first = np.maximum(last - _size("window", window, 1), 0)
         with np.errstate(invalid="ignore"):
             mean = (total[last] - total[first]) / (count[last] - count[first])
-        return mean / (self._variance or np.nan)
+        return np.asarray(mean / (self._variance or np.nan))
 
     @property
     def _variance(self) -> float:
@@ -215,7 +215,8 @@ class Comparison(Mapping[str, list[Run]]):
     @property
     def best(self) -> str:
         """The learner with the smallest mean NSE."""
-        return min(self.summary, key=lambda row: (np.isnan(row["nse_mean"]), row["nse_mean"]))["learner"]
+        order = sorted(self.summary, key=lambda row: (np.isnan(row["nse_mean"]), row["nse_mean"]))
+        return str(order[0]["learner"])
 
     def to_frame(self) -> Any:
         """The summary as a pandas DataFrame."""
@@ -287,7 +288,9 @@ def compare(
     made = []
     for name, one in named:
         if isinstance(one, str):
-            its = {key: value for key, value in options.items() if key in {o for o, _, _ in known[one]}}
+            its: dict[str, Any] = {
+                key: value for key, value in options.items() if key in {o for o, _, _ in known[one]}
+            }
             one = Learner(one, inputs=inputs.shape[1], outputs=targets.shape[1], scale=scale, **its)
         made.append((name, one))
     chosen = range(1, _size("seeds", seeds, 1) + 1) if isinstance(seeds, int) else seeds

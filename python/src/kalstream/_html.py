@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from ._learner import Learner
 
 
-def _table(rows: list[tuple[str, ...]], head: tuple[str, ...] = ()) -> str:
+def _table(rows: Sequence[tuple[str, ...]], head: tuple[str, ...] = ()) -> str:
     def line(cells: tuple[str, ...], tag: str) -> str:
         return "<tr>" + "".join(f"<{tag}>{cell}</{tag}>" for cell in cells) + "</tr>"
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any, Union
+from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _core, _html
+
+if TYPE_CHECKING:
+    from ._evaluation import Run
 
 Array = npt.NDArray[np.float64]
 Numbers = Union[npt.ArrayLike, None]
@@ -179,9 +182,7 @@ class Learner(_core.Learner):
         return None
 
     @classmethod
-    def load(
-        cls, source: str | os.PathLike[str] | bytes, *, coverage: float | None = 0.9
-    ) -> "Learner":
+    def load(cls, source: str | os.PathLike[str] | bytes, *, coverage: float | None = 0.9) -> "Learner":
         """The learner in a file that `save` or `kalstream run --save` wrote, or in bytes of `save()`.
 
         Raises SnapshotError for all but a sound snapshot; bytes from anywhere are safe.

@@ -10,7 +10,7 @@ MAE: 0...
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 from river import base
@@ -44,8 +44,8 @@ class _Estimator:
         self.coverage = coverage
         self.memory = memory
         self.max_features = max_features
-        self.options = options
-        Learner(learner, inputs=1, seed=seed, scale=scale, coverage=coverage, **options)  # complains now
+        self.options: dict[str, Any] = dict(options)
+        Learner(learner, inputs=1, seed=seed, scale=scale, coverage=coverage, **self.options)  # complains now
         self._stream: FeatureLearner | None = None
         self._outputs = 1
 
@@ -134,6 +134,10 @@ class Regressor(_Estimator, base.MiniBatchRegressor):
     def learn_one(self, x: Features, y: float | None) -> None:
         self._learn(x, _target(y))
 
+    @overload
+    def predict_one(self, x: Features, with_interval: Literal[False] = False) -> float: ...
+    @overload
+    def predict_one(self, x: Features, with_interval: Literal[True]) -> Interval: ...
     def predict_one(self, x: Features, with_interval: bool = False) -> float | Interval:
         """The prediction, or with_interval bounds that hold the target as often as `coverage` says.
 
@@ -180,10 +184,13 @@ class MultiTargetRegressor(_Estimator, base.MultiTargetRegressor):
         unknown = [name for name in y if name not in self._targets]
         if unknown:
             raise ValueError(f"target {unknown[0]!r} was not there at the first sample")
-        values = [_target(y.get(name)) for name in self._targets]
-        missing = any(value is None for value in values)
-        self._learn(x, None if missing else np.concatenate(values))
+        values = [value for name in self._targets if (value := _target(y.get(name))) is not None]
+        self._learn(x, np.concatenate(values) if len(values) == len(self._targets) else None)
 
+    @overload
+    def predict_one(self, x: Features, with_interval: Literal[False] = False) -> dict[Hashable, float]: ...
+    @overload
+    def predict_one(self, x: Features, with_interval: Literal[True]) -> dict[Hashable, Interval]: ...
     def predict_one(
         self, x: Features, with_interval: bool = False
     ) -> dict[Hashable, float] | dict[Hashable, Interval]:
@@ -227,7 +234,7 @@ class Forecaster(_Estimator, _Forecaster):
         self._last = dict(x or {})
         self._learn(self._last, _target(y))
 
-    def forecast(self, horizon: int, xs: list[Features] | None = None) -> list[float]:
+    def forecast(self, horizon: int, xs: list[dict[Any, Any]] | None = None) -> list[float]:
         if self._stream is None:
             return [0.0] * horizon
         if xs is None:
@@ -237,7 +244,7 @@ class Forecaster(_Estimator, _Forecaster):
         learner = self._stream.learner
         assert learner is not None
         X = np.array([self._stream.vector(x) for x in xs]).reshape(horizon, learner.inputs)
-        return learner.forecast(horizon, X)[:, 0].tolist()
+        return [float(value) for value in learner.forecast(horizon, X)[:, 0]]
 
 
 def _rows(X: Any) -> Iterator[dict[Hashable, Any]]:

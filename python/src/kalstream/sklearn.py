@@ -90,7 +90,9 @@ class OnlineLSTMRegressor(RegressorMixin, BaseEstimator):
         if first:
             self._start(X, y)
         elif y.reshape(len(y), -1).shape[1] != self.learner_.outputs:
-            raise ValueError(f"y has {y.reshape(len(y), -1).shape[1]} columns, {self.learner_.outputs} before")
+            raise ValueError(
+                f"y has {y.reshape(len(y), -1).shape[1]} columns, {self.learner_.outputs} before"
+            )
         self._learn(X, y)
         return self
 
