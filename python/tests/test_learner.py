@@ -3,6 +3,7 @@
 import copy
 import gc
 import pickle
+import sys
 import threading
 
 import numpy as np
@@ -279,6 +280,11 @@ def test_values_of_options():
 
 def test_preset():
     assert Learner("alg2", inputs=8, preset="authors:kin8nm").options != Learner("alg2", inputs=8).options
+
+
+def test_size_in_memory():
+    sizes = [sys.getsizeof(Learner("ekf", inputs=1, hidden=n)) for n in (4, 16)]
+    assert sizes[1] > 10 * sizes[0]
 
 
 def test_budget():

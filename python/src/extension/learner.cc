@@ -15,6 +15,7 @@
 #include "eval/budget.h"
 #include "io/snapshot_file.h"
 #include "kalstream/snapshot.h"
+#include "learner/footprint.h"
 
 namespace kalstream::python {
 namespace {
@@ -232,6 +233,10 @@ void bind_learner(nb::module_& m) {
           "recent_coverage",
           [](PyLearner& self) { return mean_over_outputs(self, &Intervals::recent_coverage); },
           "The same of the last thousand or so.")
+      .def("__sizeof__",
+           [](const PyLearner& self) {
+             return static_cast<std::size_t>(footprint(recipe_of(self).options).bytes);
+           })
       .def("to_bytes", &PyLearner::to_bytes)
       .def("write",
            [](const PyLearner& self, const std::string& path) {
