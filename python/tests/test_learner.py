@@ -226,6 +226,17 @@ def test_intervals():
     assert np.isnan(learner.interval(0.0)).all()
 
 
+def test_an_interval_of_a_bad_sample_is_unknown():
+    X, y = stream(60)
+    learner, other = Learner("auto", inputs=1), Learner("auto", inputs=1)
+    follow(learner, X, y)
+    follow(other, X, y)
+    for bad in (np.nan, np.inf, 1e200):
+        assert np.isnan(learner.interval(bad)).all()
+    assert learner.interval(X[0]) == other.interval(X[0])
+    assert (follow(learner, X, y) == follow(other, X, y)).all()
+
+
 def test_intervals_do_not_change_what_is_learnt():
     X, y = stream(100)
     with_them, without = Learner("auto", inputs=1), Learner("auto", inputs=1, coverage=None)

@@ -32,6 +32,7 @@ LearnerOptions options_named(const std::string& name, const std::string& preset)
 }
 
 double mean_over_outputs(PyLearner& held, double (Intervals::*of)(std::size_t) const) {
+  held.learner();  // not while it is running
   const Intervals* intervals = held.intervals();
   if (intervals == nullptr) return std::numeric_limits<double>::quiet_NaN();
   double sum = 0;
@@ -155,6 +156,7 @@ void PyLearner::reset() {
 }
 
 nb::bytes PyLearner::intervals_to_bytes() const {
+  learner();
   std::vector<std::byte> bytes;
   if (intervals_) {
     Archive archive(bytes);
