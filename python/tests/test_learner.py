@@ -107,6 +107,7 @@ def test_no_inputs_at_all():
         (lambda: Learner("ekf", inputs=1, preset="authors"), ValueError, "preset: name the stream"),
         (lambda: Learner("ekf", inputs=1, preset="x:kin8nm"), ValueError, "unknown preset"),
         (lambda: Learner("ekf", inputs=1, budget_us=50), ValueError, "budget_us is for auto"),
+        (lambda: Learner("ekf", inputs=9, hidden=100_000), MemoryError, "the learner needs"),
         (lambda: Learner("ekf"), TypeError, "inputs"),
         (lambda: Learner("rls", inputs=2).predict([1]), ValueError, "x: 2 numbers expected, 1 given"),
         (lambda: Learner("rls", inputs=1).predict(np.ones(2)), ValueError, "x: 1 number expected, 2 given"),

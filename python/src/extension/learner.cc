@@ -1,9 +1,11 @@
 #include "learner.h"
 
+#include <fmt/format.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <limits>
@@ -29,6 +31,20 @@ LearnerOptions options_named(const std::string& name, const std::string& preset)
   if (preset.find(':') == std::string::npos)
     throw std::invalid_argument("preset: name the stream, too, e.g. authors:kin8nm");
   return make_contenders({name}, preset, Dataset{}).front().options;
+}
+
+// The operating system would promise more than there is, and end the interpreter when it is used.
+void check_memory(const LearnerOptions& options) {
+  const double needed = footprint(options).bytes;
+  const double machine =
+      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  if (needed <= 0.9 * machine) return;
+  constexpr double gib = 1 << 30;
+  PyErr_SetString(PyExc_MemoryError, fmt::format("the learner needs {:.1f} GiB, this machine has "
+                                                 "{:.1f}; use fewer hidden units or inputs",
+                                                 needed / gib, machine / gib)
+                                         .c_str());
+  throw nb::python_error();
 }
 
 double mean_over_outputs(PyLearner& held, double (Intervals::*of)(std::size_t) const) {
@@ -59,6 +75,8 @@ PyLearner::PyLearner(const std::string& name, std::size_t inputs, std::size_t ou
     options.validate();
     rule->experts = choose_experts(options, *budget_us).experts;
   }
+  options.validate();
+  check_memory(options);
   learner_ = make_from({.options = options, .scaled = scale && !takes_raw_data(options.rule)});
   start_intervals(coverage);
 }
