@@ -23,8 +23,8 @@ demo: build
 reproduce: build
 	@build/release/kalstream reproduce all --quick $(if $(DATA),--data "$(DATA)") --out build/reproduction
 
-# Everything CI runs: all tests optimised and under sanitizers, threads under the thread sanitizer
-test: test-release test-asan-ubsan test-tsan
+# Everything CI runs: all tests optimised and under sanitizers, threads under the thread sanitizer, Python
+test: test-release test-asan-ubsan test-tsan test-python
 
 test-packages: packages
 	@tools/install-packages.sh $(TEST_PACKAGES)
@@ -61,6 +61,56 @@ fuzz: packages
 	    -print_final_stats=1 -artifact_prefix=build/fuzz/findings/$$target- build/fuzz/corpus/$$target \
 	    tests/fuzz/corpus/$$target >build/fuzz/$$target.log 2>&1 || { tail -40 build/fuzz/$$target.log; exit 1; }; \
 	  grep -E 'DONE|number_of_executed_units|peak_rss' build/fuzz/$$target.log; done
+
+# The Python package, beside the program: PYTHONPATH=build/release/python build/python-venv/bin/python
+.PHONY: python test-python test-python-full wheel docs bench-river
+PYTHON_VENV := build/python-venv
+PYTHON := $(PYTHON_VENV)/bin/python
+
+$(PYTHON_VENV)/ready: python/requirements-test.txt
+	@python3 -c 'import ensurepip' 2>/dev/null || tools/install-packages.sh python3-venv
+	@test -f "$$(python3 -c 'import sysconfig; print(sysconfig.get_path("include"))')/Python.h" || \
+	  tools/install-packages.sh python3-dev
+	python3 -m venv $(PYTHON_VENV)
+	$(PYTHON_VENV)/bin/pip install --quiet --only-binary :all: -r python/requirements-test.txt
+	@touch $@
+
+python: packages $(PYTHON_VENV)/ready
+	@cmake --preset release -DKALSTREAM_BUILD_PYTHON=ON -DPython_EXECUTABLE=$(CURDIR)/$(PYTHON) >/dev/null
+	@cmake --build --preset release -j $(JOBS) --target kalstream_python kalstream_cli
+
+test-python: python
+	PYTHONPATH=build/release/python $(PYTHON) -m pytest -m 'not slow'
+
+# Also what takes longer, and the package as pip builds and installs it
+test-python-full: python
+	PYTHONPATH=build/release/python $(PYTHON) -m pytest
+	python/tests/installed.sh
+
+# For the Python that runs make, under build/wheels
+wheel: $(PYTHON_VENV)/ready
+	@tools/install-packages.sh g++ libfmt-dev
+	$(PYTHON_VENV)/bin/pip wheel --quiet --no-deps --wheel-dir build/wheels .
+
+# What is written by programs: the C++ reference (build/docs/cpp), docs/cli-reference.md, the notebooks' pages;
+# then every link is checked
+docs: python
+	@tools/install-packages.sh doxygen
+	doxygen docs/Doxyfile
+	tools/cli-reference.py build/release/kalstream
+	PYTHONPATH=build/release/python $(PYTHON) tools/render-notebooks.py
+	tools/check-links.py build/docs/cpp
+
+# kalstream beside river and deep-river on river's data (bench/river/README.md)
+RIVER_VENV := build/river-venv
+
+bench-river: python $(RIVER_VENV)/ready
+	PYTHONPATH=build/release/python $(RIVER_VENV)/bin/python bench/river/run.py
+
+$(RIVER_VENV)/ready: bench/river/requirements.txt
+	python3 -m venv $(RIVER_VENV)
+	$(RIVER_VENV)/bin/pip install --quiet -r bench/river/requirements.txt
+	@touch $@
 
 # Speed of the kernels and of whole steps (Google Benchmark)
 bench: packages

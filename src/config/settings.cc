@@ -236,27 +236,6 @@ bool set_field(LearnerOptions& options, std::string_view key, std::string_view v
   return found;
 }
 
-Rule rule_named(std::string_view name) {
-  if (name == "sgd") return Sgd{};
-  if (name == "rmsprop") return RmsProp{};
-  if (name == "adam") return Adam{};
-  if (name == "ekf") return Ekf{};
-  if (name == "dekf") return Dekf{};
-  if (name == "iekf") return Iekf{};
-  if (name == "alg1") return Algorithm1{};
-  if (name == "alg2") return Algorithm2{};
-  if (name == "rls") return Rls{};
-  if (name == "ar") return Ar{};
-  if (name == "naive") return Naive{};
-  if (name == "mean") return Mean{};
-  if (name == "auto") return Auto{};
-  if (name == "auto-max") return Auto{.full_ekf = true};
-  std::vector<std::string> known;
-  for (const LearnerName& l : learner_names()) known.emplace_back(l.name);
-  throw std::invalid_argument(
-      fmt::format("unknown learner '{}'; known: {}", name, fmt::join(known, ", ")));
-}
-
 std::uint64_t seed_number(const std::string& text, const std::string& whole) {
   std::uint64_t v = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), v);
@@ -298,6 +277,27 @@ const std::vector<LearnerName>& learner_names() {
   return names;
 }
 
+Rule rule_named(std::string_view name) {
+  if (name == "sgd") return Sgd{};
+  if (name == "rmsprop") return RmsProp{};
+  if (name == "adam") return Adam{};
+  if (name == "ekf") return Ekf{};
+  if (name == "dekf") return Dekf{};
+  if (name == "iekf") return Iekf{};
+  if (name == "alg1") return Algorithm1{};
+  if (name == "alg2") return Algorithm2{};
+  if (name == "rls") return Rls{};
+  if (name == "ar") return Ar{};
+  if (name == "naive") return Naive{};
+  if (name == "mean") return Mean{};
+  if (name == "auto") return Auto{};
+  if (name == "auto-max") return Auto{.full_ekf = true};
+  std::vector<std::string> known;
+  for (const LearnerName& l : learner_names()) known.emplace_back(l.name);
+  throw std::invalid_argument(
+      fmt::format("unknown learner '{}'; known: {}", name, fmt::join(known, ", ")));
+}
+
 std::string name_of(const Rule& rule) {
   const auto* automatic = std::get_if<Auto>(&rule);
   if (automatic != nullptr) return automatic->full_ekf ? "auto-max" : "auto";
@@ -315,6 +315,19 @@ std::vector<Setting> settings_of(const LearnerOptions& options) {
     settings.push_back({key, show(field), meaning});
   });
   return settings;
+}
+
+void set_option(LearnerOptions& options, const std::string& key, const std::string& value) {
+  try {
+    if (set_field(options, key, value, 0)) return;
+  } catch (const BadValue& bad) {
+    throw std::invalid_argument(fmt::format("{}: '{}' is not {}", key, value, bad.expected));
+  }
+  std::vector<std::string> known;
+  for (const Setting& s : settings_of(options)) known.push_back(s.key);
+  throw std::invalid_argument(
+      fmt::format("{} has no option '{}'; it has {}", name_of(options.rule), key,
+                  known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", "))));
 }
 
 std::vector<std::uint64_t> parse_seeds(const std::string& text) {

@@ -19,6 +19,9 @@ struct LearnerName {
 /// Every learner the command line knows.
 const std::vector<LearnerName>& learner_names();
 
+/// The rule of this name with its defaults. Throws std::invalid_argument listing what is known.
+Rule rule_named(std::string_view name);
+
 /// What it calls the learner of this rule.
 std::string name_of(const Rule& rule);
 
@@ -30,6 +33,10 @@ struct Setting {
 
 /// All settings of a learner with their present values.
 std::vector<Setting> settings_of(const LearnerOptions& options);
+
+/// Sets the one named `key`. A schedule A..B must say over how many samples (A..B@N). Throws
+/// std::invalid_argument naming the key.
+void set_option(LearnerOptions& options, const std::string& key, const std::string& value);
 
 /// A contender for each name in "alg2,ekf". The preset is "", "paper", "authors" or
 /// "authors:STREAM"; without :STREAM the data's name chooses, kin8nm if it is not a published one.

@@ -132,6 +132,27 @@ TEST(Progressive, MissingTargetsAndInputs) {
   EXPECT_DOUBLE_EQ(run.nse, (0.25 + 2.25) / 2 / 1);
 }
 
+TEST(Progressive, BoundsWherePredictedAndLearntWhereTargetsAre) {
+  constexpr std::size_t rows = 60;
+  std::vector<double> inputs(rows, 0);
+  std::vector<double> targets;
+  for (std::size_t t = 0; t < rows; ++t) targets.push_back(t % 2 == 0 ? 1 : -1);
+  inputs[30] = nan;
+  targets[31] = nan;
+  const Dataset data = stream(inputs, targets);
+  Scripted learner(std::vector<double>(rows, 0));
+  Intervals intervals(1, 0.5);
+  const RunResult run = evaluate(learner, data, {.intervals = &intervals});
+  ASSERT_EQ(run.low.size(), rows);
+  EXPECT_TRUE(std::isnan(run.low[9]));  // the first ten errors only tell their size
+  EXPECT_TRUE(std::isnan(run.high[30]));
+  EXPECT_LE(run.low[31], 0);  // bounds, though nothing to learn from
+  EXPECT_GE(run.high[59], 0);
+  EXPECT_EQ(intervals.counted(), rows - 2 - 10);
+  learner.reset();
+  EXPECT_TRUE(evaluate(learner, data, {}).low.empty());
+}
+
 TEST(Progressive, WarmUpRowsAreNeitherScoredNorLearnt) {
   Scripted learner({0, 0, 0, 0});
   const RunResult run = evaluate(learner, stream({1, 2, 3, 4}, {9, 1, -1, 1}),

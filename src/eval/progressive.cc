@@ -116,6 +116,9 @@ RunResult evaluate(Learner& learner, const Dataset& data, const EvaluationOption
   // Before the first target nothing can be known: that row is learnt, not scored.
   bool target_known = learner.samples() > 0;
   std::vector<double> forecast_buffer;
+  std::vector<Interval> bounds(options.intervals == nullptr ? 0 : n_d);
+  run.low.assign(bounds.empty() ? 0 : last * n_d, nan);
+  run.high = run.low;
   Clock::duration learning{};
   WeightRecorder recorder(last, options.weight_points);
 
@@ -137,8 +140,16 @@ RunResult evaluate(Learner& learner, const Dataset& data, const EvaluationOption
     const auto start = Clock::now();
     const auto d_hat = learner.predict(x);
     std::copy(d_hat.begin(), d_hat.end(), run.prediction.begin() + t * n_d);
+    if (options.intervals != nullptr)
+      std::ranges::copy(options.intervals->around(d_hat, learner.spread()), bounds.begin());
     const StepReport report = has_target ? learner.learn(x, d) : learner.advance(x);
+    if (has_target && report.status != StepStatus::rejected_input && options.intervals != nullptr)
+      options.intervals->learn(bounds, d);
     learning += Clock::now() - start;
+    for (std::size_t k = 0; k < bounds.size(); ++k) {
+      run.low[t * n_d + k] = bounds[k].low;
+      run.high[t * n_d + k] = bounds[k].high;
+    }
     recorder.add(report.weights, run);
 
     if (report.status == StepStatus::rejected_input) {  // x too large even for one forward pass
@@ -169,6 +180,8 @@ RunResult evaluate(Learner& learner, const Dataset& data, const EvaluationOption
   recorder.finish(run);
   run.squared_error.resize(run.steps);
   run.prediction.resize(run.steps * n_d);
+  run.low.resize(bounds.empty() ? 0 : run.steps * n_d);
+  run.high.resize(run.low.size());
   if (options.horizon > 0) run.forecast_squared_error.resize(run.steps);
 
   run.target_variance =

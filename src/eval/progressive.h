@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "data/dataset.h"
+#include "kalstream/interval.h"
 #include "kalstream/learner.h"
 
 namespace kalstream {
@@ -18,6 +19,7 @@ struct EvaluationOptions {
   bool stop_when_sustained = false;
   std::size_t sustained_length = 500;  ///< correct signs in a row
   std::size_t weight_points = 0;       ///< of RunResult::weight_path, at most; 0: none
+  Intervals* intervals = nullptr;      ///< bounds for every prediction, learnt as it goes
 };
 
 /// How the weights of a mixture's experts went.
@@ -44,8 +46,9 @@ struct RunResult {
   /// Of the forecast made after each row, NaN where there is none; empty without a horizon.
   std::vector<double> forecast_squared_error;
   std::vector<double> prediction;  ///< rows × outputs, NaN where there is none
-  std::vector<double> weights;     ///< of a mixture's experts, at the end; empty otherwise
-  WeightPath weight_path;          ///< if asked for
+  std::vector<double> low, high;  ///< bounds of predictions, NaN where there are none; if asked for
+  std::vector<double> weights;    ///< of a mixture's experts, at the end; empty otherwise
+  WeightPath weight_path;         ///< if asked for
 };
 
 /// Runs the learner over the stream. `on_step(t, mean squared error so far)` is called now and

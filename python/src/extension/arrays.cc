@@ -1,0 +1,113 @@
+#include "arrays.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+namespace kalstream::python {
+namespace {
+
+PyObject* empty = nullptr;              // numpy.empty
+PyObject* ascontiguousarray = nullptr;  // numpy.ascontiguousarray
+
+[[noreturn]] void fail_size(const char* name, std::size_t expected, std::size_t given) {
+  throw nb::value_error((std::string(name) + ": " + std::to_string(expected) + " number" +
+                         (expected == 1 ? "" : "s") + " expected, " + std::to_string(given) +
+                         " given")
+                            .c_str());
+}
+
+bool holds_doubles(const Py_buffer& buffer) {
+  return buffer.itemsize == sizeof(double) && buffer.format != nullptr &&
+         std::strcmp(buffer.format, "d") == 0;
+}
+
+}  // namespace
+
+void find_numpy() {
+  const nb::module_ numpy = nb::module_::import_("numpy");
+  empty = nb::object(numpy.attr("empty")).release().ptr();
+  ascontiguousarray = nb::object(numpy.attr("ascontiguousarray")).release().ptr();
+}
+
+void forget_numpy() {
+  Py_CLEAR(empty);
+  Py_CLEAR(ascontiguousarray);
+}
+
+Numbers::Numbers(nb::handle source, std::size_t expected, const char* name) {
+  if (PyFloat_Check(source.ptr()) != 0 || PyLong_Check(source.ptr()) != 0) {
+    single_ = PyFloat_AsDouble(source.ptr());
+    if (PyErr_Occurred() != nullptr) throw nb::python_error();
+    view_ = {&single_, 1};
+  } else if (source.is_none()) {
+    view_ = {};
+  } else if (!view_buffer(source)) {
+    try {
+      convert(source);
+    } catch (nb::python_error& error) {
+      nb::raise_from(error, PyExc_TypeError, "%s: numbers expected", name);
+    }
+  }
+  if (view_.size() != expected) {
+    const std::size_t given = view_.size();
+    if (has_buffer_) PyBuffer_Release(&buffer_);  // no destructor runs
+    fail_size(name, expected, given);
+  }
+}
+
+Numbers::~Numbers() {
+  if (has_buffer_) PyBuffer_Release(&buffer_);
+}
+
+bool Numbers::view_buffer(nb::handle source) {
+  if (PyObject_GetBuffer(source.ptr(), &buffer_, PyBUF_FORMAT | PyBUF_C_CONTIGUOUS) != 0) {
+    PyErr_Clear();
+    return false;
+  }
+  if (!holds_doubles(buffer_)) {
+    PyBuffer_Release(&buffer_);
+    return false;
+  }
+  has_buffer_ = true;
+  view_ = {static_cast<const double*>(buffer_.buf),
+           static_cast<std::size_t>(buffer_.len) / sizeof(double)};
+  return true;
+}
+
+void Numbers::convert(nb::handle source) {
+  const bool is_list =
+      PyList_CheckExact(source.ptr()) != 0 || PyTuple_CheckExact(source.ptr()) != 0;
+  if (is_list) {  // of a few numbers: faster than by way of an array
+    for (nb::handle item : nb::borrow<nb::sequence>(source)) {
+      copy_.push_back(PyFloat_AsDouble(item.ptr()));
+      if (PyErr_Occurred() != nullptr) throw nb::python_error();
+    }
+    view_ = copy_;
+    return;
+  }
+  if (PyUnicode_Check(source.ptr()) != 0) {
+    PyErr_SetString(PyExc_TypeError, "text is no number");
+    throw nb::python_error();
+  }
+  converted_ = nb::borrow(ascontiguousarray)(source, "float64");
+  view_buffer(converted_);
+}
+
+nb::object small_array(std::span<const double> values) {
+  nb::object array = nb::borrow(empty)(values.size());
+  Py_buffer buffer;
+  if (PyObject_GetBuffer(array.ptr(), &buffer, PyBUF_WRITABLE) != 0) throw nb::python_error();
+  std::copy(values.begin(), values.end(), static_cast<double*>(buffer.buf));
+  PyBuffer_Release(&buffer);
+  return array;
+}
+
+nb::object array_of(std::vector<double>&& values, std::vector<std::size_t> shape) {
+  auto* kept = new std::vector<double>(std::move(values));
+  const nb::capsule owner(kept,
+                          [](void* p) noexcept { delete static_cast<std::vector<double>*>(p); });
+  return nb::cast(nb::ndarray<nb::numpy, double>(kept->data(), shape.size(), shape.data(), owner));
+}
+
+}  // namespace kalstream::python

@@ -1,0 +1,53 @@
+// Numbers between Python and C++: no copy where memory already holds doubles in a row.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace kalstream::python {
+
+namespace nb = nanobind;
+
+/// The numbers of a Python object for the length of one call: a view of a contiguous array of
+/// doubles, else a copy. Takes a number for a single one and None for none.
+class Numbers {
+ public:
+  /// Throws ValueError or TypeError naming the argument unless there are `expected` of them.
+  Numbers(nb::handle source, std::size_t expected, const char* name);
+  ~Numbers();
+  Numbers(const Numbers&) = delete;
+  Numbers& operator=(const Numbers&) = delete;
+
+  operator std::span<const double>() const { return view_; }  // NOLINT: it stands for them
+
+ private:
+  bool view_buffer(nb::handle source);
+  void convert(nb::handle source);
+
+  Py_buffer buffer_{};
+  bool has_buffer_ = false;
+  double single_ = 0;
+  std::vector<double> copy_;
+  nb::object converted_;
+  std::span<const double> view_;
+};
+
+/// A new NumPy array with a copy of these few numbers.
+nb::object small_array(std::span<const double> values);
+
+/// A NumPy array that takes the vector over.
+nb::object array_of(std::vector<double>&& values, std::vector<std::size_t> shape);
+
+/// Finds numpy.empty once; the result is given back by forget_numpy.
+void find_numpy();
+void forget_numpy();
+
+using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+inline std::span<const double> span_of(const Matrix& m) { return {m.data(), m.size()}; }
+
+}  // namespace kalstream::python

@@ -1,0 +1,178 @@
+// Whole streams in one call, without the interpreter lock.
+#include <nanobind/stl/function.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <stdexcept>
+
+#include "data/generators.h"
+#include "eval/comparison.h"
+#include "learner.h"
+
+namespace kalstream::python {
+namespace {
+
+struct Interrupted : std::exception {};
+
+/// Runs work(stop) on a thread of its own, without the interpreter lock, and asks now and then
+/// whether the user wants to stop; work then has to throw Interrupted.
+template <class Work>
+auto interruptible(const Work& work) {
+  std::atomic<bool> stop = false;
+  const nb::gil_scoped_release unlocked;
+  auto result = std::async(std::launch::async, [&] { return work(stop); });
+  while (result.wait_for(std::chrono::milliseconds(50)) != std::future_status::ready) {
+    const nb::gil_scoped_acquire locked;
+    if (PyErr_CheckSignals() == 0) continue;
+    stop = true;
+    nb::python_error error;
+    {
+      const nb::gil_scoped_release waiting;
+      result.wait();
+    }
+    throw error;
+  }
+  return result.get();
+}
+
+Dataset dataset_of(const Matrix& X, const Matrix& y) {
+  Dataset data;
+  data.input_names.resize(X.shape(1));
+  data.target_names.resize(y.shape(1));
+  data.inputs.assign(X.data(), X.data() + X.size());
+  data.targets.assign(y.data(), y.data() + y.size());
+  return data;
+}
+
+nb::dict dict_of(RunResult&& run, std::size_t outputs) {
+  nb::dict d;
+  const std::size_t points = run.weight_path.rows.size();
+  const std::size_t experts = run.weights.size();
+  d["nse"] = run.nse;
+  d["knse"] = run.knse;
+  d["target_variance"] = run.target_variance;
+  d["steps"] = run.steps;
+  d["scored"] = run.scored;
+  d["missing_targets"] = run.missing_targets;
+  d["skipped_rows"] = run.skipped_rows;
+  d["rejected_updates"] = run.rejected_updates;
+  d["update_fraction"] = run.update_fraction;
+  d["seconds"] = run.seconds;
+  d["predictions"] = array_of(std::move(run.prediction), {run.steps, outputs});
+  const std::size_t errors = run.squared_error.size();
+  const std::size_t forecasts = run.forecast_squared_error.size();
+  if (!run.low.empty()) {
+    d["low"] = array_of(std::move(run.low), {run.steps, outputs});
+    d["high"] = array_of(std::move(run.high), {run.steps, outputs});
+  }
+  d["squared_errors"] = array_of(std::move(run.squared_error), {errors});
+  d["forecast_squared_errors"] = array_of(std::move(run.forecast_squared_error), {forecasts});
+  d["final_weights"] = small_array(run.weights);
+  d["weight_rows"] = run.weight_path.rows;
+  d["weight_path"] = array_of(std::move(run.weight_path.weights), {points, experts});
+  return d;
+}
+
+nb::dict run(PyLearner& held, const Matrix& X, const Matrix& y, std::size_t warm_up,
+             std::size_t horizon, std::size_t weight_points) {
+  Learner& learner = held.learner();
+  const Dataset data = dataset_of(X, y);
+  const EvaluationOptions options{.warm_up = warm_up,
+                                  .horizon = horizon,
+                                  .weight_points = weight_points,
+                                  .intervals = held.intervals()};
+  const InUse in_use(held);
+  RunResult result = interruptible([&](const std::atomic<bool>& stop) {
+    return evaluate(learner, data, options, [&](std::size_t, double) {
+      if (stop) throw Interrupted();
+    });
+  });
+  return dict_of(std::move(result), y.shape(1));
+}
+
+nb::dict dict_of(const Summary& s) {
+  nb::dict d;
+  d["learner"] = s.learner;
+  d["seeds"] = s.seeds;
+  d["steps"] = s.steps;
+  d["nse_mean"] = s.nse_mean;
+  d["nse_median"] = s.nse_median;
+  d["nse_p05"] = s.nse_p05;
+  d["nse_p95"] = s.nse_p95;
+  d["nse_deviation"] = s.nse_deviation;
+  d["knse_mean"] = s.knse_mean;
+  d["update_fraction"] = s.update_fraction;
+  d["us_per_step"] = s.us_per_step;
+  d["rejected_updates"] = s.rejected_updates;
+  return d;
+}
+
+using Named = std::vector<std::pair<std::string, const PyLearner*>>;
+
+nb::list compare_learners(const Named& learners, const Matrix& X, const Matrix& y,
+                          const std::vector<std::uint64_t>& seeds, std::size_t warm_up,
+                          std::size_t horizon, std::size_t weight_points, std::size_t jobs) {
+  std::vector<Contender> contenders;
+  for (const auto& [name, held] : learners) {
+    const Recipe& recipe = *held->learner().recipe();
+    contenders.push_back({name, recipe.options, recipe.scaled});
+  }
+  const Dataset data = dataset_of(X, y);
+  const ComparisonOptions options{
+      .seeds = seeds,
+      .evaluation = {.warm_up = warm_up, .horizon = horizon, .weight_points = weight_points},
+      .jobs = jobs};
+  auto outcomes = interruptible([&](const std::atomic<bool>& stop) {
+    return compare(contenders, data, options, [&](std::size_t, std::size_t, std::size_t, double) {
+      if (stop) throw Interrupted();
+    });
+  });
+  nb::list results;
+  for (Outcome& outcome : outcomes) {
+    nb::dict d;
+    d["summary"] = dict_of(summarise(outcome));
+    nb::list runs;
+    for (RunResult& result : outcome.runs) runs.append(dict_of(std::move(result), y.shape(1)));
+    d["runs"] = runs;
+    results.append(d);
+  }
+  return results;
+}
+
+nb::tuple generate_stream(const std::string& spec, std::size_t rows) {
+  Dataset data = generate(spec, rows);
+  const std::size_t inputs = data.n_inputs();
+  const std::size_t targets = data.n_targets();
+  return nb::make_tuple(array_of(std::move(data.inputs), {rows, inputs}),
+                        array_of(std::move(data.targets), {rows, targets}), data.input_names,
+                        data.target_names);
+}
+
+nb::list generator_list() {
+  nb::list all;
+  for (const GeneratorInfo& g : generators()) {
+    nb::list parameters;
+    for (const GeneratorParameter& p : g.parameters)
+      parameters.append(nb::make_tuple(p.key, p.fallback, p.permitted(), p.meaning));
+    all.append(nb::make_tuple(g.name, g.summary, parameters));
+  }
+  return all;
+}
+
+}  // namespace
+
+void bind_evaluation(nb::module_& m) {
+  m.def("run", run, nb::arg("learner"), nb::arg("X").noconvert(), nb::arg("y").noconvert(),
+        nb::arg("warm_up"), nb::arg("horizon"), nb::arg("weight_points"));
+  m.def("compare", compare_learners, nb::arg("learners"), nb::arg("X").noconvert(),
+        nb::arg("y").noconvert(), nb::arg("seeds"), nb::arg("warm_up"), nb::arg("horizon"),
+        nb::arg("weight_points"), nb::arg("jobs"));
+  m.def("generate", generate_stream, nb::arg("spec"), nb::arg("rows"));
+  m.def("generators", generator_list);
+}
+
+}  // namespace kalstream::python

@@ -1,0 +1,309 @@
+#include "learner.h"
+
+#include <fmt/format.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+
+#include "config/settings.h"
+#include "core/archive.h"
+#include "core/finite.h"
+#include "eval/budget.h"
+#include "io/snapshot_file.h"
+#include "kalstream/snapshot.h"
+#include "learner/footprint.h"
+
+namespace kalstream::python {
+namespace {
+
+std::span<const std::byte> bytes_in(const nb::bytes& bytes) {
+  return {static_cast<const std::byte*>(bytes.data()), bytes.size()};
+}
+
+LearnerOptions options_named(const std::string& name, const std::string& preset) {
+  if (preset.empty()) return {.network = {}, .rule = rule_named(name)};
+  if (preset.find(':') == std::string::npos)
+    throw std::invalid_argument("preset: name the stream, too, e.g. authors:kin8nm");
+  return make_contenders({name}, preset, Dataset{}).front().options;
+}
+
+// The operating system would promise more than there is, and end the interpreter when it is used.
+void check_memory(const LearnerOptions& options) {
+  const double needed = footprint(options).bytes;
+  const double machine =
+      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  if (needed <= 0.9 * machine) return;
+  constexpr double gib = 1 << 30;
+  PyErr_SetString(PyExc_MemoryError, fmt::format("the learner needs {:.1f} GiB, this machine has "
+                                                 "{:.1f}; use fewer hidden units or inputs",
+                                                 needed / gib, machine / gib)
+                                         .c_str());
+  throw nb::python_error();
+}
+
+double mean_over_outputs(PyLearner& held, double (Intervals::*of)(std::size_t) const) {
+  held.learner();  // not while it is running
+  const Intervals* intervals = held.intervals();
+  if (intervals == nullptr) return std::numeric_limits<double>::quiet_NaN();
+  double sum = 0;
+  for (std::size_t k = 0; k < intervals->outputs(); ++k) sum += (intervals->*of)(k);
+  return sum / static_cast<double>(intervals->outputs());
+}
+
+const Recipe& recipe_of(const PyLearner& held) { return *held.learner().recipe(); }
+
+}  // namespace
+
+PyLearner::PyLearner(const std::string& name, std::size_t inputs, std::size_t outputs,
+                     std::uint64_t seed, bool scale, const std::string& preset,
+                     std::optional<double> coverage, std::optional<double> budget_us,
+                     const Settings& settings) {
+  LearnerOptions options = options_named(name, preset);
+  options.network.inputs = inputs;
+  options.network.outputs = outputs;
+  options.network.seed = seed;
+  for (const auto& [key, value] : settings) set_option(options, key, value);
+  if (budget_us) {
+    auto* rule = std::get_if<Auto>(&options.rule);
+    if (rule == nullptr) throw std::invalid_argument("budget_us is for auto and auto-max");
+    options.validate();
+    rule->experts = choose_experts(options, *budget_us).experts;
+  }
+  options.validate();
+  check_memory(options);
+  learner_ = make_from({.options = options, .scaled = scale && !takes_raw_data(options.rule)});
+  start_intervals(coverage);
+}
+
+PyLearner::PyLearner(const nb::bytes& snapshot, std::optional<double> coverage,
+                     const nb::bytes& intervals)
+    : learner_(load(bytes_in(snapshot))) {
+  start_intervals(coverage);
+  if (!intervals_ || intervals.size() == 0) return;
+  Archive archive(bytes_in(intervals));
+  intervals_->exchange(archive);
+}
+
+void PyLearner::start_intervals(std::optional<double> coverage) {
+  if (!coverage) return;
+  intervals_.emplace(learner_->outputs(), *coverage);
+  bounds_.resize(learner_->outputs());
+}
+
+Learner& PyLearner::learner() const {
+  if (in_use_) throw std::runtime_error("the learner is running in another thread");
+  return *learner_;
+}
+
+nb::object PyLearner::predict(nb::handle x) {
+  Learner& l = learner();
+  return small_array(l.predict(Numbers(x, l.inputs(), "x")));
+}
+
+nb::object PyLearner::predict_many(const Matrix& X) {
+  Learner& l = learner();
+  if (X.shape(1) != l.inputs())
+    throw std::invalid_argument("X has " + std::to_string(X.shape(1)) + " columns, the learner " +
+                                std::to_string(l.inputs()) + " inputs");
+  std::vector<double> d_hat;
+  d_hat.reserve(X.shape(0) * l.outputs());
+  for (std::size_t t = 0; t < X.shape(0); ++t) {
+    const auto one = l.predict(span_of(X).subspan(t * l.inputs(), l.inputs()));
+    d_hat.insert(d_hat.end(), one.begin(), one.end());
+  }
+  return array_of(std::move(d_hat), {X.shape(0), l.outputs()});
+}
+
+nb::tuple PyLearner::interval(nb::handle x) {
+  Learner& l = learner();
+  if (!intervals_)
+    throw std::invalid_argument("the learner was made without coverage, e.g. coverage=0.9");
+  const auto d_hat = l.predict(Numbers(x, l.inputs(), "x"));
+  const auto bounds = intervals_->around(d_hat, l.spread());
+  std::vector<double> low;
+  std::vector<double> high;
+  for (const Interval& b : bounds) {
+    low.push_back(b.low);
+    high.push_back(b.high);
+  }
+  return nb::make_tuple(small_array(low), small_array(high));
+}
+
+Report PyLearner::learn(nb::handle x_source, nb::handle y_source) {
+  Learner& l = learner();
+  const Numbers x(x_source, l.inputs(), "x");
+  const Numbers y(y_source, l.outputs(), "y");
+  if (!intervals_ || !all_usable(x) || !all_finite(y)) return keep(l.learn(x, y));
+  const auto d_hat = l.predict(x);  // learn reuses it
+  std::ranges::copy(intervals_->around(d_hat, l.spread()), bounds_.begin());
+  const StepReport report = l.learn(x, y);
+  if (report.status != StepStatus::rejected_input) intervals_->learn(bounds_, y);
+  return keep(report);
+}
+
+Report PyLearner::advance(nb::handle x) {
+  Learner& l = learner();
+  return keep(l.advance(Numbers(x, l.inputs(), "x")));
+}
+
+Report PyLearner::keep(const StepReport& r) {
+  Report report{r.status,   r.experts,          r.applied,
+                r.rejected, r.covariance_trace, {r.weights.begin(), r.weights.end()}};
+  last = report;
+  return report;
+}
+
+nb::object PyLearner::forecast(std::size_t horizon, nb::handle X) {
+  Learner& l = learner();
+  std::vector<double> d_hat(horizon * l.outputs());
+  if (!l.forecast(horizon, Numbers(X, horizon * l.inputs(), "X"), d_hat))
+    throw std::invalid_argument("X: every number must be finite and within 1e100");
+  return array_of(std::move(d_hat), {horizon, l.outputs()});
+}
+
+void PyLearner::reset() {
+  learner().reset();
+  if (intervals_) intervals_->reset();
+  last.reset();
+}
+
+nb::bytes PyLearner::intervals_to_bytes() const {
+  learner();
+  std::vector<std::byte> bytes;
+  if (intervals_) {
+    Archive archive(bytes);
+    Intervals(*intervals_).exchange(archive);
+  }
+  return nb::bytes(bytes.data(), bytes.size());
+}
+
+nb::bytes PyLearner::to_bytes() const {
+  const auto bytes = save(learner());
+  return nb::bytes(bytes.data(), bytes.size());
+}
+
+void bind_learner(nb::module_& m) {
+  nb::class_<Report>(m, "Report", "What one step did.")
+      .def_prop_ro(
+          "status", [](const Report& r) { return to_string(r.status); },
+          "What the step did, in words: 'applied', 'gated', 'missing target', ...")
+      .def_prop_ro(
+          "rejected_input", [](const Report& r) { return r.status == StepStatus::rejected_input; },
+          "x or y was not finite or too large: the learner is as it was.")
+      .def_ro("experts", &Report::experts, "How many networks took the step ...")
+      .def_ro("applied", &Report::applied, "... how many of them updated ...")
+      .def_ro("rejected", &Report::rejected, "... and how many updates were rejected.")
+      .def_ro("covariance_trace", &Report::covariance_trace,
+              "Trace of all covariances together; 0 without one.")
+      .def_prop_ro(
+          "weights", [](const Report& r) { return small_array(r.weights); },
+          "How much each expert counts after the step, in the order of Learner.expert_names.",
+          nb::sig("def weights(self) -> numpy.typing.NDArray[numpy.float64]"))
+      .def("__repr__", [](const Report& r) {
+        std::string text = std::string("Report(status='") + to_string(r.status) + "'";
+        if (r.experts > 1)
+          text += ", applied=" + std::to_string(r.applied) + " of " + std::to_string(r.experts);
+        if (r.rejected > 0) text += ", rejected=" + std::to_string(r.rejected);
+        return text + ")";
+      });
+
+  nb::class_<PyLearner>(m, "Learner", nb::dynamic_attr())
+      .def(nb::init<const std::string&, std::size_t, std::size_t, std::uint64_t, bool,
+                    const std::string&, std::optional<double>, std::optional<double>,
+                    const Settings&>(),
+           nb::arg("name"), nb::arg("inputs"), nb::arg("outputs"), nb::arg("seed"),
+           nb::arg("scale"), nb::arg("preset"), nb::arg("coverage").none(),
+           nb::arg("budget_us").none(), nb::arg("settings"))
+      .def(nb::init<const nb::bytes&, std::optional<double>, const nb::bytes&>(),
+           nb::arg("snapshot"), nb::arg("coverage").none(), nb::arg("intervals"))
+      .def(nb::init<const PyLearner&>(), nb::arg("other"))
+      .def("predict", &PyLearner::predict, nb::arg("x") = nb::none(),
+           "The prediction for input x, an array of (outputs,); NaN if x cannot be used. Has no "
+           "effect on later calls.")
+      .def("interval", &PyLearner::interval, nb::arg("x") = nb::none(),
+           "Bounds of the prediction for x, as (low, high), arrays of (outputs,), that hold the "
+           "target as often as `coverage` says. NaN before ten targets. No effect on later calls.")
+      .def("predict_many", &PyLearner::predict_many, nb::arg("X").noconvert())
+      .def(
+          "learn", &PyLearner::learn, nb::arg("x").none(), nb::arg("y").none(),
+          "Moves on to x and learns its target y; reuses the work of predict(x). Returns a Report.")
+      .def("advance", &PyLearner::advance, nb::arg("x") = nb::none(),
+           "Moves on to x without a target. Returns a Report.")
+      .def("forecast", &PyLearner::forecast, nb::arg("horizon"), nb::arg("X") = nb::none())
+      .def("reset", &PyLearner::reset, "Back to the state after construction.")
+      .def("intervals_to_bytes", &PyLearner::intervals_to_bytes)
+      .def_prop_ro(
+          "coverage",
+          [](PyLearner& self) -> std::optional<double> {
+            if (self.intervals() == nullptr) return {};
+            return self.intervals()->nominal();
+          },
+          "Of intervals, as asked for; None: there are none.")
+      .def_prop_ro(
+          "observed_coverage",
+          [](PyLearner& self) { return mean_over_outputs(self, &Intervals::coverage); },
+          "What part of the targets was within its bounds; NaN while there are none.")
+      .def_prop_ro(
+          "recent_coverage",
+          [](PyLearner& self) { return mean_over_outputs(self, &Intervals::recent_coverage); },
+          "The same of the last thousand or so.")
+      .def("__sizeof__",
+           [](const PyLearner& self) {
+             return static_cast<std::size_t>(footprint(recipe_of(self).options).bytes);
+           })
+      .def("to_bytes", &PyLearner::to_bytes)
+      .def("write",
+           [](const PyLearner& self, const std::string& path) {
+             try {
+               write_snapshot(path, self.learner());
+             } catch (const std::runtime_error& error) {
+               PyErr_SetString(PyExc_OSError, error.what());
+               throw nb::python_error();
+             }
+           })
+      .def_prop_ro(
+          "report", [](const PyLearner& self) { return self.last; },
+          "Of the last learn or advance; None before the first.")
+      .def_prop_ro("inputs", [](const PyLearner& self) { return self.learner().inputs(); })
+      .def_prop_ro("outputs", [](const PyLearner& self) { return self.learner().outputs(); })
+      .def_prop_ro(
+          "samples", [](const PyLearner& self) { return self.learner().samples(); },
+          "Learnt or advanced to since the start; those that could not be used do not count.")
+      .def_prop_ro("name",
+                   [](const PyLearner& self) { return name_of(recipe_of(self).options.rule); })
+      .def_prop_ro("seed",
+                   [](const PyLearner& self) { return recipe_of(self).options.network.seed; })
+      .def_prop_ro("scaled", [](const PyLearner& self) { return recipe_of(self).scaled; })
+      .def_prop_ro(
+          "raw", [](const PyLearner& self) { return takes_raw_data(recipe_of(self).options.rule); })
+      .def_prop_ro(
+          "expert_names",
+          [](const PyLearner& self) { return expert_names(recipe_of(self).options); },
+          "Of a mixture, in the order of Report.weights; else none.")
+      .def_prop_ro("settings", [](const PyLearner& self) {
+        Settings settings;
+        for (const Setting& s : settings_of(recipe_of(self).options))
+          settings.emplace_back(s.key, s.value);
+        return settings;
+      });
+
+  m.def("options", [](const std::string& name) {
+    std::vector<std::vector<std::string>> known;
+    for (const Setting& s : settings_of({.network = {}, .rule = rule_named(name)}))
+      known.push_back({s.key, s.value, s.meaning});
+    return known;
+  });
+  m.def("learners", [] {
+    Settings known;
+    for (const LearnerName& l : learner_names()) known.emplace_back(l.name, l.meaning);
+    return known;
+  });
+}
+
+}  // namespace kalstream::python

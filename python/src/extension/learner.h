@@ -1,0 +1,86 @@
+// The learner as Python holds it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "arrays.h"
+#include "kalstream/interval.h"
+#include "kalstream/learner.h"
+
+namespace kalstream::python {
+
+/// A StepReport that outlives the next step.
+struct Report {
+  StepStatus status;
+  std::size_t experts;
+  std::size_t applied;
+  std::size_t rejected;
+  double covariance_trace;
+  std::vector<double> weights;
+};
+
+/// What Python calls a learner's options: key and value as text.
+using Settings = std::vector<std::pair<std::string, std::string>>;
+
+class PyLearner {
+ public:
+  PyLearner(const std::string& name, std::size_t inputs, std::size_t outputs, std::uint64_t seed,
+            bool scale, const std::string& preset, std::optional<double> coverage,
+            std::optional<double> budget_us, const Settings& settings);
+  /// From a snapshot and, if there are any, from what intervals_to_bytes gave.
+  PyLearner(const nb::bytes& snapshot, std::optional<double> coverage, const nb::bytes& intervals);
+  PyLearner(const PyLearner& other)
+      : last(other.last),
+        learner_(other.learner().clone()),
+        intervals_(other.intervals_),
+        bounds_(other.bounds_) {}
+
+  /// The learner, unless a run without the interpreter lock is under way in another thread.
+  Learner& learner() const;
+
+  nb::object predict(nb::handle x);
+  nb::object predict_many(const Matrix& X);
+  /// Bounds of the prediction: (low, high).
+  nb::tuple interval(nb::handle x);
+  Report learn(nb::handle x, nb::handle y);
+  Report advance(nb::handle x);
+  nb::object forecast(std::size_t horizon, nb::handle X);
+  void reset();
+  nb::bytes to_bytes() const;
+  nb::bytes intervals_to_bytes() const;
+  /// nullptr: none were asked for.
+  Intervals* intervals() { return intervals_ ? &*intervals_ : nullptr; }
+
+  std::optional<Report> last;
+
+ private:
+  friend class InUse;
+  void start_intervals(std::optional<double> coverage);
+  Report keep(const StepReport& report);
+
+  std::unique_ptr<Learner> learner_;
+  std::optional<Intervals> intervals_;
+  std::vector<Interval> bounds_;  // of the sample being learnt
+  bool in_use_ = false;           // read and written with the interpreter lock held
+};
+
+/// While it lives, other threads' calls to the learner are refused.
+class InUse {
+ public:
+  explicit InUse(PyLearner& held) : held_(held) { held_.in_use_ = true; }
+  ~InUse() { held_.in_use_ = false; }
+  InUse(const InUse&) = delete;
+  InUse& operator=(const InUse&) = delete;
+
+ private:
+  PyLearner& held_;
+};
+
+void bind_learner(nb::module_& module);
+void bind_evaluation(nb::module_& module);
+
+}  // namespace kalstream::python

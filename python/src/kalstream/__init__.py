@@ -1,0 +1,35 @@
+"""Predict a live stream and learn from every sample: no training set, no second pass, no tuning.
+
+>>> import kalstream
+>>> X, y = kalstream.generate("narma10", rows=500)
+>>> learner = kalstream.Learner("auto", inputs=X.shape[1])
+>>> for x, target in zip(X, y):
+...     prediction = learner.predict(x)     # uses targets before this sample only
+...     report = learner.learn(x, target)   # or advance(x) when the target is missing
+
+The same for a whole stream in one call:
+
+>>> result = kalstream.run(X, y)
+>>> bool(result.predictions[-1] == prediction[0])
+True
+"""
+
+from ._core import Report, SnapshotError, __version__
+from ._evaluation import Comparison, Run, compare, run
+from ._learner import Learner, learners, options
+from ._streams import generate, generators
+
+__all__ = [
+    "Comparison",
+    "Learner",
+    "Report",
+    "Run",
+    "SnapshotError",
+    "__version__",
+    "compare",
+    "generate",
+    "generators",
+    "learners",
+    "options",
+    "run",
+]

@@ -1,0 +1,274 @@
+"""The learner: predict, learn, advance, forecast."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Union
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _core, _html
+
+if TYPE_CHECKING:
+    from ._evaluation import Run
+
+Array = npt.NDArray[np.float64]
+Numbers = Union[npt.ArrayLike, None]
+Option = Union[float, str, bool, None, Sequence[float]]
+
+
+def _text(key: str, value: Option) -> str:
+    """A value as the command line's --set has it."""
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return "none"
+    if isinstance(value, (bool, np.bool_)):
+        return "true" if value else "false"
+    if isinstance(value, (int, np.integer)):
+        return str(int(value))
+    if isinstance(value, (float, np.floating)):
+        return repr(float(value))
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return ",".join(repr(float(v)) for v in value)
+    raise TypeError(f"{key}: a number, text, True, False, None or a list of numbers expected")
+
+
+def _size(name: str, value: int, least: int) -> int:
+    if isinstance(value, (bool, float)) or not hasattr(value, "__index__"):
+        raise TypeError(f"{name}: a whole number expected, not {value!r}")
+    number = value.__index__()
+    if number < least:
+        raise ValueError(f"{name} must be {least} or more, not {number}")
+    return number
+
+
+def _matrix(name: str, values: npt.ArrayLike, columns: int | None = None) -> Array:
+    """Rows of doubles one after the other; not copied if they already are."""
+    try:
+        matrix = np.ascontiguousarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name}: a table of numbers expected ({error})") from None
+    if matrix.ndim == 1 and columns in (None, 1):
+        matrix = matrix.reshape(-1, 1)
+    if matrix.ndim != 2:
+        raise ValueError(f"{name}: rows and columns expected, not {matrix.ndim} dimensions")
+    if columns is not None and matrix.shape[1] != columns:
+        raise ValueError(f"{name} has {matrix.shape[1]} columns, {columns} expected")
+    return matrix
+
+
+class Learner(_core.Learner):
+    """An online regressor.
+
+    For each sample of a stream::
+
+        prediction = learner.predict(x)      # uses targets before this sample only
+        report = learner.learn(x, y)         # or advance(x) when the target is missing
+
+    A sample that cannot be used (a number that is not finite, an input beyond 1e100) leaves the learner
+    as it was, and the report says so. A wrong number of inputs or outputs raises ValueError.
+
+    Parameters
+    ----------
+    name
+        Which learner; `kalstream.learners()` lists them. "auto" needs no settings.
+    inputs
+        Numbers per sample; 0 for a series that is predicted from its past alone.
+    outputs
+        Targets per sample.
+    seed
+        Of the random start.
+    scale
+        Standardise inputs and map targets into range with running moments. "auto" and the baselines take
+        raw data anyway. (The command line's default is False, and it then refuses targets outside ±1.)
+    preset
+        "paper:STREAM" or "authors:STREAM": the published settings for that stream.
+    coverage
+        The part of the targets that `interval` is to hold; None: no intervals, which saves a microsecond.
+    budget_us
+        For "auto": as many networks as keep a sample within this many microseconds on this machine.
+    **options
+        What the command line's `--set` takes; `kalstream.options(name)` lists them. A schedule is
+        written as text: "10..3@500" (linear over 500 samples), "1e-3~1e-6@500" (exponential).
+
+    Examples
+    --------
+    >>> learner = Learner("ekf", inputs=2, hidden=8, process_noise="1e-3~1e-6@500")
+    >>> learner
+    Learner('ekf', inputs=2, process_noise='0.001~1e-6@500', hidden=8) after 0 samples
+    >>> learner.learn([0.1, 0.2], 0.3)
+    Report(status='applied')
+    >>> learner.predict([0.1, 0.2]).shape
+    (1,)
+    """
+
+    def __init__(
+        self,
+        name: str = "auto",
+        *,
+        inputs: int,
+        outputs: int = 1,
+        seed: int = 1,
+        scale: bool = True,
+        preset: str | None = None,
+        coverage: float | None = 0.9,
+        budget_us: float | None = None,
+        **options: Option,
+    ) -> None:
+        super().__init__(
+            name,
+            _size("inputs", inputs, 0),
+            _size("outputs", outputs, 1),
+            _size("seed", seed, 0),
+            bool(scale),
+            preset or "",
+            None if coverage is None else float(coverage),
+            None if budget_us is None else float(budget_us),
+            [(key, _text(key, value)) for key, value in options.items()],
+        )
+
+    # predict, interval, learn and advance are the extension's own: nothing comes between.
+
+    def predict_many(self, X: npt.ArrayLike) -> Array:
+        """Predictions for the rows of X, each as if it were the next sample; (rows, outputs)."""
+        return super().predict_many(_matrix("X", X, self.inputs))
+
+    def forecast(self, horizon: int, X: Numbers = None) -> Array:
+        """Predictions for the next `horizon` samples, whose inputs are the rows of X.
+
+        What the learner knows stays as it is. Returns an array of (horizon, outputs).
+        """
+        horizon = _size("horizon", horizon, 1)
+        if X is None and self.inputs > 0:
+            raise ValueError(f"X: the {self.inputs} inputs of the next {horizon} samples are needed")
+        if X is not None:
+            X = _matrix("X", X, self.inputs)
+            if len(X) != horizon:
+                raise ValueError(f"X has {len(X)} rows, horizon is {horizon}")
+        return super().forecast(horizon, X)
+
+    def run(
+        self,
+        X: Numbers,
+        y: npt.ArrayLike,
+        *,
+        horizon: int = 0,
+        warm_up: int = 0,
+        weight_points: int = 0,
+    ) -> "Run":
+        """Goes on with a whole stream: predicts each row, scores, learns; see `kalstream.run`."""
+        from ._evaluation import run_learner
+
+        return run_learner(self, X, y, horizon=horizon, warm_up=warm_up, weight_points=weight_points)
+
+    def copy(self) -> "Learner":
+        """An independent copy, with all it has learnt."""
+        other = type(self).__new__(type(self))
+        _core.Learner.__init__(other, self)
+        return other
+
+    def save(self, path: str | os.PathLike[str] | None = None) -> bytes | None:
+        """All that has been learnt: into a file, whole or not at all, or as bytes without a path.
+
+        The file that was there is kept as `path + ".previous"`. `kalstream run --resume` reads it, too. Like
+        the command line's it holds the learner alone: intervals start over. A pickle keeps them.
+        """
+        if path is None:
+            return self.to_bytes()
+        self.write(os.fspath(path))
+        return None
+
+    @classmethod
+    def load(cls, source: str | os.PathLike[str] | bytes, *, coverage: float | None = 0.9) -> "Learner":
+        """The learner in a file that `save` or `kalstream run --save` wrote, or in bytes of `save()`.
+
+        Raises SnapshotError for all but a sound snapshot; bytes from anywhere are safe.
+        """
+        learner = cls.__new__(cls)
+        if isinstance(source, (bytes, bytearray, memoryview)):
+            _core.Learner.__init__(learner, bytes(source), coverage, b"")
+            return learner
+        with open(source, "rb") as file:
+            snapshot = file.read()
+        try:
+            _core.Learner.__init__(learner, snapshot, coverage, b"")
+        except _core.SnapshotError as error:
+            raise _core.SnapshotError(f"{os.fspath(source)}: {error}") from None
+        return learner
+
+    def __copy__(self) -> "Learner":
+        return self.copy()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Learner":
+        return self.copy()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _loaded, (type(self), self.to_bytes(), self.coverage, self.intervals_to_bytes())
+
+    @property
+    def options(self) -> dict[str, str]:
+        """All options with their values, as the command line shows them."""
+        return dict(self.settings)
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """How much each expert counts after the last step, the heaviest first; empty if it mixes none."""
+        if self.report is None:
+            return {}
+        pairs = zip(self.expert_names, self.report.weights.tolist())
+        return dict(sorted(pairs, key=lambda pair: -pair[1]))
+
+    def __repr__(self) -> str:
+        usual = dict((key, value) for key, value, _ in _core.options(self.name))
+        parts = [repr(self.name), f"inputs={self.inputs}"]
+        if self.outputs != 1:
+            parts.append(f"outputs={self.outputs}")
+        if self.seed != 1:
+            parts.append(f"seed={self.seed}")
+        if not self.scaled and not self.raw:
+            parts.append("scale=False")
+        if self.coverage != 0.9:
+            parts.append(f"coverage={self.coverage}")
+        for key, value in self.settings:
+            if usual.get(key) != value:
+                parts.append(f"{key}={_shown(value)}")
+        count = f"{self.samples:,} sample{'' if self.samples == 1 else 's'}"
+        return f"{type(self).__name__}({', '.join(parts)}) after {count}"
+
+    def _repr_html_(self) -> str:
+        return _html.learner(self)
+
+
+def _loaded(cls: type[Learner], snapshot: bytes, coverage: float | None, intervals: bytes) -> Learner:
+    learner = cls.__new__(cls)
+    _core.Learner.__init__(learner, snapshot, coverage, intervals)
+    return learner
+
+
+def _shown(value: str) -> str:
+    try:
+        float(value)
+        return value
+    except ValueError:
+        return {"true": "True", "false": "False", "none": "None"}.get(value, repr(value))
+
+
+def learners() -> dict[str, str]:
+    """Every learner by name, with what it is.
+
+    >>> kalstream.learners()["naive"]
+    'the last target'
+    """
+    return dict(_core.learners())
+
+
+def options(name: str = "auto") -> dict[str, tuple[str, str]]:
+    """The options of a learner: {name: (default, meaning)}.
+
+    >>> kalstream.options("auto")["lags"]
+    ('24', 'past targets the experts may look at')
+    """
+    return {key: (value, meaning) for key, value, meaning in _core.options(name)}

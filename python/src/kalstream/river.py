@@ -1,0 +1,271 @@
+"""kalstream in river: learn_one, predict_one, forecast.
+
+>>> from river import datasets, evaluate, metrics
+>>> import kalstream.river
+>>> model = kalstream.river.Regressor()
+>>> evaluate.progressive_val_score(datasets.TrumpApproval().take(200), model, metrics.MAE())
+MAE: 0...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping
+from typing import Any, Literal, overload
+
+import numpy as np
+from river import base
+from river.conf import Interval
+from river.time_series.base import Forecaster as _Forecaster
+
+from ._features import FeatureLearner
+from ._learner import Array, Learner, Option
+
+__all__ = ["Forecaster", "MultiTargetRegressor", "Regressor"]
+
+Features = Mapping[Hashable, Any]
+
+
+class _Estimator:
+    """What the three have in common."""
+
+    def __init__(
+        self,
+        learner: str = "auto",
+        seed: int = 1,
+        scale: bool = True,
+        coverage: float = 0.9,
+        memory: int = 1000,
+        max_features: int = 256,
+        **options: Option,
+    ) -> None:
+        self.learner = learner
+        self.seed = seed
+        self.scale = scale
+        self.coverage = coverage
+        self.memory = memory
+        self.max_features = max_features
+        self.options: dict[str, Any] = dict(options)
+        Learner(learner, inputs=1, seed=seed, scale=scale, coverage=coverage, **self.options)  # complains now
+        self._stream: FeatureLearner | None = None
+        self._outputs = 1
+
+    def _make(self, inputs: int) -> Learner:
+        return Learner(
+            self.learner,
+            inputs=inputs,
+            outputs=self._outputs,
+            seed=self.seed,
+            scale=self.scale,
+            coverage=self.coverage,
+            **self.options,
+        )
+
+    def _learn(self, x: Features, y: Array | None) -> None:
+        if self._stream is None:
+            self._stream = FeatureLearner(self._make, self.memory, self.max_features)
+        self._stream.learn(x, y)
+
+    def _predict(self, x: Features) -> Array:
+        if self._stream is None:
+            return np.zeros(self._outputs)
+        assert self._stream.learner is not None
+        return self._stream.learner.predict(self._stream.vector(x))
+
+    def _intervals(self, x: Features) -> list[Interval]:
+        if self._stream is None:
+            return [Interval(-np.inf, np.inf)] * self._outputs
+        assert self._stream.learner is not None
+        low, high = self._stream.learner.interval(self._stream.vector(x))
+        low = np.where(np.isnan(low), -np.inf, low)
+        high = np.where(np.isnan(high), np.inf, high)
+        return [Interval(*bounds) for bounds in zip(low.tolist(), high.tolist())]
+
+    @property
+    def underlying(self) -> Learner | None:
+        """The kalstream.Learner at work; None before the first sample."""
+        return None if self._stream is None else self._stream.learner
+
+
+def _target(y: Any) -> Array | None:
+    """A missing target is None or NaN."""
+    if y is None:
+        return None
+    value = float(y)
+    return None if np.isnan(value) else np.array([value])
+
+
+_PARAMETERS = """
+    Parameters
+    ----------
+    learner
+        Which one; `kalstream.learners()` lists them.
+    seed
+        Of the random start.
+    scale
+        Standardise for learners other than "auto", which takes raw data.
+    coverage
+        The part of the targets that intervals are to hold.
+    memory
+        Samples kept to learn again when a feature appears for the first time.
+    max_features
+        Features beyond these are ignored, with a warning.
+    **options
+        As for `kalstream.Learner`; `kalstream.options(learner)` lists them.
+"""
+
+
+class Regressor(_Estimator, base.MiniBatchRegressor):
+    __doc__ = f"""Online regression without tuning.
+
+    Features are numbers in any units and may come and go; a missing one counts as its mean so far. A
+    missing target (None or NaN) moves the model on without learning. `predict_one` has no side effect.
+{_PARAMETERS}
+    Examples
+    --------
+    >>> from river import datasets
+    >>> model = Regressor("rls")
+    >>> for x, y in datasets.TrumpApproval().take(100):
+    ...     y_pred = model.predict_one(x)
+    ...     model.learn_one(x, y)
+    >>> abs(y_pred - y) < 1
+    True
+    """
+
+    def learn_one(self, x: Features, y: float | None) -> None:
+        self._learn(x, _target(y))
+
+    @overload
+    def predict_one(self, x: Features, with_interval: Literal[False] = False) -> float: ...
+    @overload
+    def predict_one(self, x: Features, with_interval: Literal[True]) -> Interval: ...
+    def predict_one(self, x: Features, with_interval: bool = False) -> float | Interval:
+        """The prediction, or with_interval bounds that hold the target as often as `coverage` says.
+
+        Before ten targets there is no telling, and the bounds are infinite.
+        """
+        if with_interval:
+            return self._intervals(x)[0]
+        return float(self._predict(x)[0])
+
+    def learn_many(self, X: Any, y: Any) -> None:
+        """Learns the rows of a dataframe one after the other."""
+        for x, target in zip(_rows(X), y.to_list() if hasattr(y, "to_list") else y):
+            self.learn_one(x, target)
+
+    def predict_many(self, X: Any) -> Any:
+        """Predictions for the rows of a dataframe, each as if it were the next sample."""
+        return _series([self.predict_one(x) for x in _rows(X)], X)
+
+
+class MultiTargetRegressor(_Estimator, base.MultiTargetRegressor):
+    __doc__ = f"""Online regression of several targets at once, without tuning.
+
+    As `Regressor`; y is a dict. The targets are those of the first sample; a sample that lacks one moves
+    the model on without learning.
+{_PARAMETERS}"""
+
+    def __init__(
+        self,
+        learner: str = "auto",
+        seed: int = 1,
+        scale: bool = True,
+        coverage: float = 0.9,
+        memory: int = 1000,
+        max_features: int = 256,
+        **options: Option,
+    ) -> None:
+        super().__init__(learner, seed, scale, coverage, memory, max_features, **options)
+        self._targets: list[Hashable] = []
+
+    def learn_one(self, x: Features, y: Mapping[Hashable, float], **kwargs: Any) -> None:
+        if not self._targets:
+            self._targets = sorted(y, key=str)
+            self._outputs = len(self._targets)
+        unknown = [name for name in y if name not in self._targets]
+        if unknown:
+            raise ValueError(f"target {unknown[0]!r} was not there at the first sample")
+        values = [value for name in self._targets if (value := _target(y.get(name))) is not None]
+        self._learn(x, np.concatenate(values) if len(values) == len(self._targets) else None)
+
+    @overload
+    def predict_one(self, x: Features, with_interval: Literal[False] = False) -> dict[Hashable, float]: ...
+    @overload
+    def predict_one(self, x: Features, with_interval: Literal[True]) -> dict[Hashable, Interval]: ...
+    def predict_one(
+        self, x: Features, with_interval: bool = False
+    ) -> dict[Hashable, float] | dict[Hashable, Interval]:
+        """The predictions, or with_interval bounds for each."""
+        if with_interval:
+            return dict(zip(self._targets, self._intervals(x)))
+        return dict(zip(self._targets, self._predict(x).tolist()))
+
+
+class Forecaster(_Estimator, _Forecaster):
+    __doc__ = f"""Online forecasting without tuning.
+
+    `learn_one(y)` for a series alone, `learn_one(y, x)` with features of each step. `forecast` goes step by
+    step, a prediction taking the place of each target that is not known yet; without `xs` the last features
+    are taken for all steps.
+{_PARAMETERS}
+    Examples
+    --------
+    >>> from river import datasets
+    >>> model = Forecaster("ar", lags=12)
+    >>> for x, y in datasets.AirlinePassengers():
+    ...     model.learn_one(y)
+    >>> len(model.forecast(horizon=12))
+    12
+    """
+
+    def __init__(
+        self,
+        learner: str = "auto",
+        seed: int = 1,
+        scale: bool = True,
+        coverage: float = 0.9,
+        memory: int = 1000,
+        max_features: int = 256,
+        **options: Option,
+    ) -> None:
+        super().__init__(learner, seed, scale, coverage, memory, max_features, **options)
+        self._last: dict[Hashable, Any] = {}
+
+    def learn_one(self, y: float | None, x: Features | None = None) -> None:
+        self._last = dict(x or {})
+        self._learn(self._last, _target(y))
+
+    def forecast(self, horizon: int, xs: list[dict[Any, Any]] | None = None) -> list[float]:
+        if self._stream is None:
+            return [0.0] * horizon
+        if xs is None:
+            xs = [self._last] * horizon
+        if len(xs) != horizon:
+            raise ValueError(f"xs has {len(xs)} entries, horizon is {horizon}")
+        learner = self._stream.learner
+        assert learner is not None
+        X = np.array([self._stream.vector(x) for x in xs]).reshape(horizon, learner.inputs)
+        return [float(value) for value in learner.forecast(horizon, X)[:, 0]]
+
+
+def _rows(X: Any) -> Iterator[dict[Hashable, Any]]:
+    """The rows of a dataframe of pandas, polars, pyarrow or anything narwhals knows, as dicts."""
+    if hasattr(X, "iloc"):
+        columns = list(X.columns)
+        for row in X.itertuples(index=False, name=None):
+            yield dict(zip(columns, row))
+    else:
+        import narwhals
+
+        yield from narwhals.from_native(X, eager_only=True).iter_rows(named=True)
+
+
+def _series(values: list[float], like: Any) -> Any:
+    """Values as a column of the same kind of dataframe."""
+    if hasattr(like, "iloc"):
+        import pandas
+
+        return pandas.Series(values, index=like.index, dtype=float)
+    import narwhals
+
+    frame = narwhals.from_native(like, eager_only=True)
+    return narwhals.new_series("y", values, backend=frame.implementation).to_native()

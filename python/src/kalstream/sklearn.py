@@ -1,0 +1,127 @@
+"""kalstream in scikit-learn: fit, partial_fit, predict, score.
+
+>>> import kalstream
+>>> from kalstream.sklearn import OnlineLSTMRegressor
+>>> X, y = kalstream.generate("friedman", 600)
+>>> model = OnlineLSTMRegressor().fit(X[:500], y[:500])
+>>> model.score(X[500:], y[500:]) > 0.8
+True
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ._learner import Array, Learner
+
+__all__ = ["OnlineLSTMRegressor"]
+
+
+class OnlineLSTMRegressor(RegressorMixin, BaseEstimator):
+    """A regressor that learns row by row, in the order of the rows.
+
+    `fit` starts anew and goes through the rows `passes` times; `partial_fit` goes on. `predict` takes every
+    row as the one that comes right after the last row learnt, and does not move on. For predictions made
+    before each target is known, which is what an online learner is for, use `kalstream.run`.
+
+    Parameters
+    ----------
+    learner : str
+        Which one; `kalstream.learners()` lists them. "auto" blends recurrent (LSTM and simple),
+        feed-forward and linear experts; "ekf", "alg2" and others are a single kind of LSTM network.
+    passes : int
+        How often `fit` goes through the rows.
+    scale : bool
+        Standardise for learners other than "auto", which takes raw data.
+    options : dict or None
+        Further options; `kalstream.options(learner)` lists them.
+    random_state : int, RandomState instance or None
+        Of the random start. None is 1, the same start every time.
+
+    Attributes
+    ----------
+    learner_ : kalstream.Learner
+        The learner at work.
+    n_features_in_ : int
+    feature_names_in_ : array of str
+        If X was a dataframe.
+    """
+
+    def __init__(
+        self,
+        learner: str = "auto",
+        *,
+        passes: int = 1,
+        scale: bool = True,
+        options: dict[str, Any] | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.learner = learner
+        self.passes = passes
+        self.scale = scale
+        self.options = options
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+    def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> "OnlineLSTMRegressor":
+        """Learns the rows from the beginning."""
+        if self.passes < 1:
+            raise ValueError(f"passes must be 1 or more, not {self.passes}")
+        X, y = self._validated(X, y, reset=True)
+        self._start(X, y)
+        for _ in range(self.passes):
+            self._learn(X, y)
+        return self
+
+    def partial_fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> "OnlineLSTMRegressor":
+        """Goes on with more rows."""
+        first = not hasattr(self, "learner_")
+        X, y = self._validated(X, y, reset=first)
+        if first:
+            self._start(X, y)
+        elif y.reshape(len(y), -1).shape[1] != self.learner_.outputs:
+            raise ValueError(
+                f"y has {y.reshape(len(y), -1).shape[1]} columns, {self.learner_.outputs} before"
+            )
+        self._learn(X, y)
+        return self
+
+    def predict(self, X: npt.ArrayLike) -> Array:
+        """A prediction for each row, as if it came right after the last row learnt."""
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
+        predictions = self.learner_.predict_many(X)
+        return predictions[:, 0] if self._single else predictions
+
+    def _validated(self, X: Any, y: Any, reset: bool) -> tuple[Array, Array]:
+        X, y = validate_data(
+            self, X, y, dtype=np.float64, order="C", multi_output=True, y_numeric=True, reset=reset
+        )
+        return X, np.asarray(y, dtype=np.float64)
+
+    def _start(self, X: Array, y: Array) -> None:
+        self._single = y.ndim == 1
+        seed = 1
+        if self.random_state is not None:
+            seed = int(check_random_state(self.random_state).randint(1, np.iinfo(np.int32).max))
+        self.learner_ = Learner(
+            self.learner,
+            inputs=X.shape[1],
+            outputs=1 if y.ndim == 1 else y.shape[1],
+            seed=seed,
+            scale=self.scale,
+            **(self.options or {}),
+        )
+
+    def _learn(self, X: Array, y: Array) -> None:
+        self.learner_.run(X, y.reshape(len(y), -1))

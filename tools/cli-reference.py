@@ -1,0 +1,44 @@
+#!/usr/bin/env python3
+"""Writes docs/cli-reference.md from the program's own help texts; with --check only says whether it is up to date.
+
+    tools/cli-reference.py [--check] [PROGRAM]
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs/cli-reference.md"
+
+
+def help_of(program, *command):
+    text = subprocess.run([program, *command, "--help"], capture_output=True, text=True, check=True).stdout
+    text = re.sub(r"\(default: \d+, one per core\)", "(default: one per core)", text)  # is the machine's
+    return "\n".join(line.rstrip() for line in text.rstrip().splitlines())
+
+
+def page(program):
+    overview = help_of(program)
+    commands = re.findall(r"^  (\w+) {2,}", overview.split("Subcommands:")[1].split("\n\n")[0], re.M)
+    parts = [
+        "<!-- Written by tools/cli-reference.py. -->",
+        "# Command line reference",
+        "What `kalstream --help` and `kalstream COMMAND --help` say; [command-line.md](command-line.md) explains it.",
+        " · ".join(f"[{command}](#kalstream-{command})" for command in commands),
+        "## kalstream",
+        f"```\n{overview}\n```",
+    ]
+    for command in commands:
+        parts += [f"## kalstream {command}", f"```\n{help_of(program, command)}\n```"]
+    return "\n\n".join(parts) + "\n"
+
+
+if __name__ == "__main__":
+    arguments = [a for a in sys.argv[1:] if a != "--check"]
+    text = page(arguments[0] if arguments else ROOT / "build/release/kalstream")
+    if "--check" not in sys.argv:
+        PAGE.write_text(text)
+    elif not PAGE.exists() or PAGE.read_text() != text:
+        sys.exit("docs/cli-reference.md is out of date: make docs")
