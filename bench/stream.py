@@ -38,19 +38,23 @@ def write_rows(folder, count):
     return csv, jsonl
 
 
-def write_keyed(folder, keys, rounds):
-    """Every key in turn, so that no model stays in the cache."""
+def write_keyed(folder, keys, each, in_turn):
+    """Every key in turn, so that no model stays in the cache; or one after the other."""
     names = [f"x{k}" for k in range(8)]
-    path = os.path.join(folder, f"keyed{keys}.jsonl")
+    path = os.path.join(folder, f"keyed-{keys}-{each}-{in_turn}.jsonl")
     order = random.Random(2)
-    with open(path, "w") as out:
-        source = rows(keys * rounds)
-        for _ in range(rounds):
+    turns = []
+    if in_turn:
+        for _ in range(each):
             turn = list(range(keys))
             order.shuffle(turn)
-            for key in turn:
-                x, d = next(source)
-                out.write(json.dumps({"key": f"k{key}", **dict(zip(names, x)), "target": d}) + "\n")
+            turns += turn
+    else:
+        turns = [key for key in range(keys) for _ in range(each)]
+    with open(path, "w") as out:
+        for key, (x, d) in zip(turns, rows(keys * each)):
+            numbers = ",".join(f'"{n}":{v:.6f}' for n, v in zip(names, x))
+            out.write(f'{{"key":"k{key}",{numbers},"target":{d:.6f}}}\n')
     return path
 
 
@@ -91,6 +95,7 @@ def main():
     parser.add_argument("program", nargs="?", default="build/release/kalstream")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--keys", type=int, default=10_000)
+    parser.add_argument("--each", type=int, default=300, help="samples of each model in the long run")
     a = parser.parse_args()
     print(f"{cpu_name()}, one core, {time.strftime('%Y-%m-%d', time.gmtime())}; medians of {a.rounds} rounds\n")
     print("| 8 inputs, 16 units | samples | learner alone | stream | above it | samples/s | median | 99 % | 99 %/median |")
@@ -116,17 +121,21 @@ def main():
             print(f"| {name} | {count:,} | {own:.1f} µs | {us:.1f} µs | {above:.1f} µs | {1e6 / us:,.0f} "
                   f"| {median:.1f} µs | {p99:.1f} µs | {p99 / median:.1f} |", flush=True)
 
-        print(f"\n| alg1, 8 units, 8 inputs | samples | per sample | beside one model | memory |")
-        print("|---|---|---|---|---|")
-        rounds = 30
+        print("\n| alg1, 8 units, 8 inputs | samples | per sample | memory |")
+        print("|---|---|---|---|")
         options = ["--learner", "alg1", "--hidden", "8", "--key", "key", "--max-models", str(a.keys)]
-        single, many = write_keyed(folder, 1, 20_000), write_keyed(folder, a.keys, rounds)
-        measured = [(stream(a.program, single, options), stream(a.program, many, options)) for _ in range(min(a.rounds, 3))]
-        ratio = statistics.median(m["us"] / one["us"] for one, m in measured)
-        for label, k in (("one model", 0), (f"{a.keys:,} models", 1)):
-            us = statistics.median(m[k]["us"] for m in measured)
-            mib = statistics.median(m[k]["resident_bytes"] for m in measured) / 2**20
-            print(f"| {label} | {measured[0][k]['samples']:,} | {us:.1f} µs | {ratio if k else 1:.2f} × | {mib:,.0f} MiB |")
+        for label, keys, each, in_turn in [
+            ("one model", 1, 20_000, True),
+            (f"{a.keys:,} models, one after the other", a.keys, 30, False),
+            (f"{a.keys:,} models in turn", a.keys, 30, True),
+            (f"{a.keys:,} models in turn, for longer", a.keys, a.each, True),
+        ]:
+            data = write_keyed(folder, keys, each, in_turn)
+            measured = [stream(a.program, data, options) for _ in range(min(a.rounds, 3))]
+            os.remove(data)
+            us = statistics.median(m["us"] for m in measured)
+            mib = statistics.median(m["resident_bytes"] for m in measured) / 2**20
+            print(f"| {label} | {keys:,} × {each:,} | {us:.1f} µs | {mib:,.0f} MiB |", flush=True)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,9 @@ function(kalstream_flags target)
   if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     target_compile_options(${target} PRIVATE -Wno-restrict) # false alarms on std::string, GCC PR 105651
   endif()
+  if(CMAKE_CXX_FLAGS MATCHES "sanitize") # what the sanitizers add makes GCC see what is not there
+    target_compile_options(${target} PRIVATE -Wno-maybe-uninitialized)
+  endif()
   if(KALSTREAM_WERROR)
     target_compile_options(${target} PRIVATE -Werror)
   endif()
@@ -31,4 +34,12 @@ endfunction()
 # kalstream_cold(target): code that runs once or only in tests is compiled for a short build.
 function(kalstream_cold target)
   target_compile_options(${target} PRIVATE -O1)
+endfunction()
+
+# kalstream_at_once(target): all files of the target are compiled as one, since headers take longer than
+# what the files themselves have in them. (Not for clang-tidy, which looks at each.)
+function(kalstream_at_once target)
+  if(NOT CMAKE_CXX_CLANG_TIDY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
+  endif()
 endfunction()

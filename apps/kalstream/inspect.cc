@@ -99,9 +99,9 @@ void describe(const Dataset& data) {
 const char* kind_of(const NetworkOptions& network) {
   if (network.hidden == 0) return "linear";
   switch (network.cell) {
-    case Cell::lstm:
+    case kalstream::Cell::lstm:
       return "lstm";
-    case Cell::simple:
+    case kalstream::Cell::simple:
       return "recurrent";
     default:
       return "feed-forward";

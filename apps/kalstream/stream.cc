@@ -264,8 +264,7 @@ void add_stream(CLI::App& app) {
                   "Models in memory; others wait in the folder of --checkpoint")
       ->check(whole_number(1, 1e9))
       ->capture_default_str();
-  CLI::Option* learner =
-      cmd->add_option("--learner", a->learner, "As for run")->capture_default_str();
+  cmd->add_option("--learner", a->learner, "As for run")->capture_default_str();
   CLI::Option* start = cmd->add_option(
       "--start", a->start, "Begin with the learner that 'run --save' or another stream has kept");
   cmd->add_option("--lags", a->lags, "So many past targets are inputs as well")
@@ -287,7 +286,6 @@ void add_stream(CLI::App& app) {
   for (const char* decided : {"--learner", "--lags", "--hidden", "--window", "--experts",
                               "--budget-us", "--seed", "--set", "--unscaled"})
     start->excludes(cmd->get_option(decided));
-  (void)learner;
   cmd->add_flag("--predict-only,!--learn", a->predict_only,
                 "Predict and score, but learn nothing (default: --learn)");
   cmd->add_option("--horizon", a->horizon,
@@ -334,7 +332,7 @@ void add_stream(CLI::App& app) {
       "  kalstream stream --follow log.csv --target y --checkpoint state.kal --resume\n"
       "  mosquitto_sub -t plant/# | kalstream stream --key device --checkpoint models --resume\n"
       "  kcat -C -t ticks -u | kalstream stream --inputs none --target price --horizon 5\n"
-      "  nc -lk 9000 | kalstream stream --metrics-port 9100\n\n"
+      "  nc -lk 9000 | kalstream stream --metrics-port 9464\n\n"
       "SIGTERM and SIGINT write a last checkpoint and end with code 0, SIGHUP writes one.\n");
   cmd->callback([a] { stream(*a); });
 }

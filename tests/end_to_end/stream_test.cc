@@ -382,6 +382,52 @@ TEST_F(StreamTest, DamagedCheckpointsAreRefusedAndThePreviousOneOffered) {
   EXPECT_EQ(read_text(work_.path("s.kal")), sound);
 }
 
+// Checkpoints of earlier versions, kept in golden/checkpoints, can be gone on from for ever. To add
+// one, name it here and run this test with KALSTREAM_WRITE_GOLDEN=1; files that are there are never
+// written again.
+TEST_F(StreamTest, CheckpointsOfEveryVersionLoad) {
+  const std::filesystem::path folder = KALSTREAM_GOLDEN_DIR "/checkpoints";
+  const auto late = [](int first, int last) {  // targets come two samples late
+    std::string text;
+    for (int t = first; t < last; ++t) {
+      text += without_target(t).dump() + "\n";
+      if (t >= 2) text += json{{"id", t - 2}, {"target", sample(t - 2)["target"]}}.dump() + "\n";
+    }
+    return text;
+  };
+  for (const auto& [name, learner] :
+       {std::pair("v1_auto", "auto --experts 2 --lags 2 --interval 0.8 --horizon 2"),
+        std::pair("v1_alg1", "alg1 --hidden 2 --window 3 --interval 0.9")}) {
+    const std::string options =
+        std::string("--target target --quiet --checkpoint s.kal --learner ") + learner;
+    const std::filesystem::path golden = folder / (std::string(name) + ".kal");
+    const std::filesystem::path answers = folder / (std::string(name) + ".answers");
+    if (std::getenv("KALSTREAM_WRITE_GOLDEN") != nullptr && !std::filesystem::exists(golden)) {
+      ASSERT_EQ(run(options, late(0, 60)).exit_code, fine);
+      std::filesystem::copy_file(work_.path("s.kal"), golden);
+      std::ofstream(answers) << run(options + " --resume", late(60, 70)).out;
+    }
+    std::filesystem::copy_file(golden, work_.path("s.kal"),
+                               std::filesystem::copy_options::overwrite_existing);
+    const Ran ran = run(options + " --resume", late(60, 70));
+    ASSERT_EQ(ran.exit_code, fine) << ran.err;
+    const auto expected = split(read_text(answers));
+    const auto got = split(ran.out);
+    ASSERT_EQ(got.size(), expected.size());
+    for (std::size_t k = 0; k < got.size(); ++k) {
+      const json one = json::parse(got[k]).flatten();
+      const json other = json::parse(expected[k]).flatten();
+      ASSERT_EQ(one.size(), other.size());
+      for (const auto& [field, value] : other.items())
+        if (value.is_number())
+          EXPECT_NEAR(one[field].get<double>(), value.get<double>(), 1e-7) << name << field;
+        else
+          EXPECT_EQ(one[field], value) << name << field;
+    }
+    std::filesystem::remove(work_.path("s.kal"));
+  }
+}
+
 TEST_F(StreamTest, FollowsAFile) {
   work_.file("log.jsonl", lines(0, 10));
   const auto append = [&](const std::string& name, const std::string& text) {
