@@ -44,7 +44,8 @@ SOAK :=
 
 soak: test-packages
 	@cmake --preset release -DKALSTREAM_BUILD_TESTS=ON >/dev/null
-	@cmake --build --preset release -j $(JOBS) --target kalstream_soak
+	@cmake --build --preset release -j $(JOBS) --target kalstream_soak kalstream_end_to_end_tests
+	KALSTREAM_KILLS=200 build/release/kalstream_end_to_end_tests --gtest_filter='*Killed*'
 	build/release/kalstream_soak $(SOAK)
 
 # Fuzzers, SECONDS each, all or one TARGET (csv, mat, snapshot, …): docs/robustness.md

@@ -12,7 +12,7 @@ function(kalstream_flags target)
   if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     target_compile_options(${target} PRIVATE -Wno-restrict) # false alarms on std::string, GCC PR 105651
   endif()
-  if(CMAKE_CXX_FLAGS MATCHES "sanitize") # what the sanitizers add makes GCC see what is not there
+  if(KALSTREAM_SANITIZED) # what the sanitizers add makes GCC see what is not there
     target_compile_options(${target} PRIVATE -Wno-maybe-uninitialized)
   endif()
   if(KALSTREAM_WERROR)
@@ -33,7 +33,7 @@ endfunction()
 
 # kalstream_cold(target): code that runs once or only in tests is compiled for a short build.
 function(kalstream_cold target)
-  target_compile_options(${target} PRIVATE -O1)
+  target_compile_options(${target} PRIVATE $<IF:$<BOOL:${KALSTREAM_SANITIZED}>,-O0,-O1>)
 endfunction()
 
 # kalstream_at_once(target): all files of the target are compiled as one, since headers take longer than
