@@ -95,7 +95,7 @@ def main():
     parser.add_argument("program", nargs="?", default="build/release/kalstream")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--keys", type=int, default=10_000)
-    parser.add_argument("--each", type=int, default=300, help="samples of each model in the long run")
+    parser.add_argument("--each", type=int, default=100, help="samples of each model in the long run")
     a = parser.parse_args()
     print(f"{cpu_name()}, one core, {time.strftime('%Y-%m-%d', time.gmtime())}; medians of {a.rounds} rounds\n")
     print("| 8 inputs, 16 units | samples | learner alone | stream | above it | samples/s | median | 99 % | 99 %/median |")
@@ -124,14 +124,16 @@ def main():
         print("\n| alg1, 8 units, 8 inputs | samples | per sample | memory |")
         print("|---|---|---|---|")
         options = ["--learner", "alg1", "--hidden", "8", "--key", "key", "--max-models", str(a.keys)]
-        for label, keys, each, in_turn in [
-            ("one model", 1, 20_000, True),
-            (f"{a.keys:,} models, one after the other", a.keys, 30, False),
-            (f"{a.keys:,} models in turn", a.keys, 30, True),
-            (f"{a.keys:,} models in turn, for longer", a.keys, a.each, True),
+        node = ["--set", "partition=node"]
+        for label, keys, each, in_turn, more in [
+            ("one model", 1, 20_000, True, []),
+            (f"{a.keys:,} models, one after the other", a.keys, 30, False, []),
+            (f"{a.keys:,} models in turn", a.keys, 30, True, []),
+            (f"{a.keys:,} models in turn, for longer", a.keys, a.each, True, []),
+            (f"{a.keys:,} models in turn, {node[1]}", a.keys, 30, True, node),
         ]:
             data = write_keyed(folder, keys, each, in_turn)
-            measured = [stream(a.program, data, options) for _ in range(min(a.rounds, 3))]
+            measured = [stream(a.program, data, options + more) for _ in range(min(a.rounds, 3))]
             os.remove(data)
             us = statistics.median(m["us"] for m in measured)
             mib = statistics.median(m["resident_bytes"] for m in measured) / 2**20
