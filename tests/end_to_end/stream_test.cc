@@ -248,13 +248,14 @@ TEST_F(StreamTest, SurvivesBeingKilled) {
     int rows;
   };
   for (const Case& c :
-       {Case{"--learner rls --interval 0.9 --checkpoint s.kal", false, 4000},
-        Case{"--learner alg1 --hidden 2 --checkpoint s.kal --replay", true, 4000},
+       {Case{"--learner rls --interval 0.9 --checkpoint s.kal", false, 12'000},
+        Case{"--learner alg1 --hidden 2 --checkpoint s.kal --replay", true, 12'000},
         Case{"--learner rls --checkpoint folder --key k --max-models 5", false, 1000}}) {
     std::string text;
-    for (int t = 0; t < c.rows; ++t) {
+    const int rows = c.rows * std::max(1, kills() / 12);  // so that most find it at work
+    for (int t = 0; t < rows; ++t) {
       json s = sample(t);
-      s["k"] = "key " + std::to_string(t * t % 7);
+      s["k"] = "key " + std::to_string((5 * t + t / 3) % 7);
       text += s.dump() + "\n";
     }
     work_.file("all", text);
@@ -279,13 +280,13 @@ TEST_F(StreamTest, SurvivesBeingKilled) {
     for (int k = 0; k < kills(); ++k) {
       Process process = start(options + (c.pipe ? "" : " < all"));
       std::thread feeder = feed(process);
-      process.read_for(std::chrono::microseconds(random() % 60'000));
+      process.read_for(std::chrono::microseconds(random() % 20'000));
       process.kill(SIGKILL);
       answers += process.rest();
       killed += process.wait() == -SIGKILL ? 1 : 0;
       feeder.join();
     }
-    EXPECT_GT(killed, 0);
+    EXPECT_GT(killed, kills() / 4);
     Process process = start(options + (c.pipe ? "" : " < all"));
     std::thread feeder = feed(process);
     const std::string out = process.rest();
@@ -295,7 +296,7 @@ TEST_F(StreamTest, SurvivesBeingKilled) {
     answers += last.out;
     EXPECT_EQ(by_sample(answers), by_sample(whole.out)) << c.options;
     EXPECT_THAT(work_.kalstream(keyed ? "inspect folder/stream.kal" : "inspect s.kal").out,
-                HasSubstr(std::to_string(c.rows) + " targets learnt"));
+                HasSubstr(std::to_string(rows) + " targets learnt"));
     std::filesystem::remove_all(work_.path("s.kal"));
     std::filesystem::remove_all(work_.path("folder"));
   }
