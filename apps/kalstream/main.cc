@@ -20,6 +20,8 @@ constexpr const char* examples = R"(Examples:
   kalstream run --data my.csv                       predict the last column, learning as it goes
   kalstream run --data my.csv --target price,load --horizon 10
                                                     two targets, and forecasts ten rows ahead
+  tail -F log.jsonl | kalstream stream --interval 0.9 --checkpoint state.kal --resume
+                                                    answer a live stream line by line, for months
   kalstream run --data gen:addition?n=3 --learner ekf --stop-when-sustained
                                                     a generated stream instead of a file
   kalstream run --data kin8nm.csv --learner sgd,adam,dekf,ekf,alg2 --preset authors --seeds 10
@@ -31,6 +33,7 @@ constexpr const char* examples = R"(Examples:
   kalstream inspect --data my.csv                   what is in the file, and what would run
   kalstream inspect --learner alg2                  every setting of a learner, for --set
   kalstream inspect --learner auto --data my.csv    the experts that auto would blend
+  kalstream inspect state.kal                       what a snapshot or a checkpoint holds
   kalstream generate narma10 --rows 1000 --out narma.csv
 
 Exit codes: 0 fine, 1 failure, 2 usage or configuration, 3 bad data.)";
