@@ -176,7 +176,7 @@ void run_rules(benchmark::State& state, const NetworkOptions& network, BlockKalm
   options.noise_floor = 3;
   options.process_noise = 1e-4;
   std::vector<BlockKalman> rules(copies, BlockKalman(options, layout));
-  std::vector<std::vector<double>> theta(copies, std::vector<double>(layout.size()));
+  std::vector<AlignedVector> theta(copies, AlignedVector(layout.size()));
   Rng rng(5);
   std::vector<double> H(layout.size());
   for (double& h : H) h = 0.1 * rng.normal();
@@ -243,7 +243,7 @@ void adam_kernel(benchmark::State& state) {
   const auto n = static_cast<std::size_t>(state.range(0));
   std::vector<double> g(n, 0.1), theta(n, 1.0), m(n, 0.1), v(n, 0.1), out(3 * n);
   measure(state, {0, 14.0 * static_cast<double>(n)}, [&] {
-    kernels::active().adam(n, {1e-3, 0.9, 0.999, 1e-8, 1, 1}, g.data(), theta.data(), m.data(),
+    kernels::active().adam(n, {1e-3, 0.9, 0.999, 1e-8, 1, 1, 1}, g.data(), theta.data(), m.data(),
                            v.data(), 1e100, out.data(), &out[n], &out[2 * n]);
   });
 }

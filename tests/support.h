@@ -9,12 +9,15 @@
 #include <span>
 #include <vector>
 
+#include "core/aligned.h"
 #include "core/rng.h"
 #include "kalstream/options.h"
 
 namespace kalstream::test {
 
 using Vector = std::vector<double>;
+
+inline AlignedVector aligned(const Vector& v) { return {v.begin(), v.end()}; }
 
 inline Vector normals(Rng& rng, std::size_t n, double scale = 1) {
   Vector v(n);

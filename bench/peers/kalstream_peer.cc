@@ -144,7 +144,7 @@ class WholeStep final : public peers::Task {
 class UpdateOnly final : public peers::Task {
  public:
   UpdateOnly(const auto& rule, std::size_t instances, const ParameterLayout& layout)
-      : input_(layout.size()), theta_(instances, std::vector<double>(layout.size())) {
+      : input_(layout.size()), theta_(instances, AlignedVector(layout.size())) {
     for (std::size_t k = 0; k < instances; ++k) rules_.push_back(make_rule(rule, layout));
   }
 
@@ -168,7 +168,7 @@ class UpdateOnly final : public peers::Task {
  private:
   UpdateInput input_;
   std::vector<std::unique_ptr<UpdateRule>> rules_;
-  std::vector<std::vector<double>> theta_;
+  std::vector<AlignedVector> theta_;
 };
 
 std::unique_ptr<peers::Task> make_update(const std::string& name) {

@@ -35,10 +35,12 @@ enum Fault : int {
 struct AdamStep {
   double learning_rate, first_decay, second_decay, epsilon;
   double first_scale, second_scale;  // 1/(1 − β₁ᵗ), 1/(1 − β₂ᵗ)
+  double gradient_scale;             // the gradient is so many g
 };
 
 struct RmsPropStep {
   double learning_rate, decay, epsilon;
+  double gradient_scale;
 };
 
 struct Kernels {
@@ -50,8 +52,9 @@ struct Kernels {
   double (*sum)(std::size_t n, const double* a);
   /// y ← y + a·x.
   void (*axpy)(std::size_t n, double a, const double* x, double* y);
-  /// y ← x + y; whether all |y| ≤ largest now.
-  bool (*add_within)(std::size_t n, const double* x, double largest, double* y);
+  /// θ⁺ = θ + a·x; whether all |θ⁺| ≤ largest. θ⁺ may take the place of θ.
+  bool (*move_within)(std::size_t n, double a, const double* x, const double* theta, double largest,
+                      double* theta_new);
 
   /// y ← tanh(x), element by element; x and y may be the same.
   void (*tanh)(std::size_t n, const double* x, double* y);
@@ -63,8 +66,11 @@ struct Kernels {
                     double* to, std::size_t to_stride);
   /// out[stride·j + l] ← rows[l][j] for eight rows of n.
   void (*interleave)(std::size_t n, const double* const* rows, std::size_t stride, double* out);
-  /// rows[l][j] ← in[8j + l].
-  void (*deinterleave)(std::size_t n, const double* in, double* const* rows);
+  /// rows_new[l][j] ← rows[l][j] + Σ_k u[8k + l]·w_k[8j + l]; whether all of them are within
+  /// ±largest. W: n_w vectors at a distance of `stride`.
+  bool (*add_interleaved)(std::size_t n, std::size_t n_w, const double* u, const double* W,
+                          std::size_t stride, const double* const* rows, double largest,
+                          double* const* rows_new);
 
   /// P ← P − Σ_k w_k w_kᵀ off the diagonal, then v_k ← P h_k, for eight interleaved P, in one go.
   /// W: n_w vectors, one after the other; H and V: n_h.
@@ -83,12 +89,12 @@ struct Kernels {
   /// Faults: a diagonal entry of S is negative; it or an entry of L is not finite.
   int (*factor)(std::size_t n_d, const double* e, double floor, double noise_factor, double least,
                 double* S, double* u);
-  /// For vectors of 8·rows entries, entry m with the L (as factor leaves it) and u of m mod 8:
-  ///   w_k = (v_k − Σ_{i<k} L_ki w_i)/L_kk;   δ = Σ_k u_k w_k;   D⁺ = D − Σ_k w_k² + q
-  /// W: the v_k, then the w_k. D = 0 marks padding, which stays 0.
+  /// For vectors of 8·rows entries, entry m with the L (as factor leaves it) of m mod 8:
+  ///   w_k = (v_k − Σ_{i<k} L_ki w_i)/L_kk;   D⁺ = D − Σ_k w_k² + q
+  /// W: the v_k, then the w_k. D = 0 marks padding, which stays 0. Adds Σ D⁺ to `trace`.
   /// Faults: D⁺ − q is not finite; D⁺ ≤ 0.
-  int (*gain)(std::size_t rows, std::size_t n_d, const double* L, const double* u, double q,
-              const double* D, double* W, double* D_new, double* delta);
+  int (*gain)(std::size_t rows, std::size_t n_d, const double* L, double q, const double* D,
+              double* W, double* D_new, double* trace);
 
   /// One step of an LSTM layer; n = n_x + n_s, m = 4 n_s rounded up to eights, and 8 more.
   ///   [z;i;f;o] = act(W·input);  c = i∘z + f∘c₋;  y = o∘tanh(c)

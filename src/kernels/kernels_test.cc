@@ -10,6 +10,7 @@
 #include <limits>
 #include <numbers>
 #include <string>
+#include <utility>
 
 #include "core/aligned.h"
 #include "kernels/dispatch.h"
@@ -74,19 +75,23 @@ TEST_P(Kernels, Axpy) {
   });
 }
 
-TEST_P(Kernels, AddWithin) {
+TEST_P(Kernels, MoveWithin) {
   for_sizes(40, [&](std::size_t n, Rng& rng) {
     const Vector x = normals(rng, n);
-    const Vector y = normals(rng, n + 1);
-    Vector sum = y;
-    EXPECT_TRUE(tested.add_within(n, x.data(), 1e100, sum.data()));
-    for (std::size_t k = 0; k < n; ++k) EXPECT_EQ(sum[k], x[k] + y[k]);
-    EXPECT_EQ(sum[n], y[n]);
-    for (const double bad : {nan, infinity, -infinity, 1.1e100, -1e300})
+    const Vector theta = normals(rng, n);
+    Vector moved(n + 1, 42.0);
+    EXPECT_TRUE(tested.move_within(n, -0.3, x.data(), theta.data(), 1e100, moved.data()));
+    for (std::size_t k = 0; k < n; ++k) EXPECT_NEAR(moved[k], theta[k] - 0.3 * x[k], 1e-15);
+    EXPECT_EQ(moved[n], 42.0);
+    Vector in_place = theta;
+    EXPECT_TRUE(tested.move_within(n, -0.3, x.data(), in_place.data(), 1e100, in_place.data()));
+    for (std::size_t k = 0; k < n; ++k) EXPECT_EQ(in_place[k], moved[k]);
+    for (const double bad : {nan, -nan, infinity, -infinity, 1.1e100, -1e300})
       for (std::size_t k = 0; k < n; ++k) {
-        sum = y;
-        sum[k] = bad;
-        EXPECT_FALSE(tested.add_within(n, x.data(), 1e100, sum.data())) << bad << " at " << k;
+        Vector spoilt = x;
+        spoilt[k] = bad;
+        EXPECT_FALSE(tested.move_within(n, 1, spoilt.data(), theta.data(), 1e100, moved.data()))
+            << bad << " at " << k;
       }
   });
 }
@@ -170,7 +175,7 @@ TEST_P(Kernels, CopyRows) {
   });
 }
 
-TEST_P(Kernels, InterleaveAndBack) {
+TEST_P(Kernels, InterleaveAndAddBack) {
   for_sizes(70, [&](std::size_t n, Rng& rng) {
     const Vector matrix = normals(rng, width * n);
     std::array<const double*, width> rows;
@@ -182,13 +187,35 @@ TEST_P(Kernels, InterleaveAndBack) {
         for (std::size_t l = 0; l < stride; ++l)
           ASSERT_EQ(out[stride * j + l], l < width ? matrix[l * n + j] : 42.0);
     }
-    Vector interleaved(width * n);
-    tested.interleave(n, rows.data(), width, interleaved.data());
-    Vector back(width * n);
-    std::array<double*, width> back_rows;
-    for (std::size_t l = 0; l < width; ++l) back_rows[l] = &back[l * n];
-    tested.deinterleave(n, interleaved.data(), back_rows.data());
-    EXPECT_TRUE(same_bits(back, matrix));
+    // And back: θ + Σ_k u_k w_k.
+    for (std::size_t n_w = 1; n_w <= 3; ++n_w) {
+      const std::size_t apart = width * (n + 2);
+      Vector W = normals(rng, n_w * apart);
+      const Vector u = normals(rng, n_w * width);
+      Vector sum(width * (n + 1), 42.0);
+      std::array<double*, width> sum_rows;
+      for (std::size_t l = 0; l < width; ++l) sum_rows[l] = &sum[l * (n + 1)];
+      const auto add = [&] {
+        return tested.add_interleaved(n, n_w, u.data(), W.data(), apart, rows.data(), 1e100,
+                                      sum_rows.data());
+      };
+      EXPECT_TRUE(add());
+      for (std::size_t l = 0; l < width; ++l) {
+        for (std::size_t j = 0; j < n; ++j) {
+          double expected = matrix[l * n + j];
+          for (std::size_t k = 0; k < n_w; ++k)
+            expected += u[width * k + l] * W[apart * k + width * j + l];
+          ASSERT_NEAR(sum_rows[l][j], expected, 1e-14);
+        }
+        ASSERT_EQ(sum_rows[l][n], 42.0);
+      }
+      for (const double bad : {nan, -nan, infinity, 1e103, -1e300}) {
+        const std::size_t k = apart * (n_w - 1) + (n * 5) % (width * n);
+        const double before = std::exchange(W[k], bad);
+        EXPECT_FALSE(add()) << bad;
+        W[k] = before;
+      }
+    }
   });
 }
 
@@ -309,17 +336,15 @@ struct GainCase {
       : rows(rows_),
         n_d(n_d_),
         L(normals(rng, n_d * n_d * width)),
-        u(normals(rng, n_d * width)),
         W(normals(rng, n_d * width * rows, 0.1)),
         D(width * rows, 3.0),
-        D_new(width * rows),
-        delta(width * rows) {}
+        D_new(width * rows) {}
   int run(const kernels::Kernels& with, double q = 1e-3) {
-    return with.gain(rows, n_d, L.data(), u.data(), q, D.data(), W.data(), D_new.data(),
-                     delta.data());
+    return with.gain(rows, n_d, L.data(), q, D.data(), W.data(), D_new.data(), &trace);
   }
   std::size_t rows, n_d;
-  Vector L, u, W, D, D_new, delta;
+  Vector L, W, D, D_new;
+  double trace = 7;
 };
 
 TEST_P(Kernels, Gain) {
@@ -331,7 +356,7 @@ TEST_P(Kernels, Gain) {
       ASSERT_EQ(one.run(tested), expected.run(reference()));
       EXPECT_TRUE(near(one.W, expected.W, 1e-13));
       EXPECT_TRUE(near(one.D_new, expected.D_new, 1e-12));
-      EXPECT_TRUE(near(one.delta, expected.delta, 1e-12));
+      EXPECT_NEAR(one.trace, expected.trace, 1e-12 * expected.trace);
       for (std::size_t m = 0; m < one.D.size(); ++m) EXPECT_EQ(one.D[m] == 0, one.D_new[m] == 0);
     }
   });
@@ -499,8 +524,8 @@ TEST_P(Kernels, OuterProducts) {
 }
 
 TEST_P(Kernels, FirstOrderRules) {
-  const kernels::AdamStep adam{0.01, 0.9, 0.999, 1e-8, 1.3, 1.7};
-  const kernels::RmsPropStep rmsprop{0.01, 0.99, 1e-8};
+  const kernels::AdamStep adam{0.01, 0.9, 0.999, 1e-8, 1.3, 1.7, -0.4};
+  const kernels::RmsPropStep rmsprop{0.01, 0.99, 1e-8, -0.4};
   for_sizes(70, [&](std::size_t n, Rng& rng) {
     const Vector g = normals(rng, n);
     const Vector theta = normals(rng, n);

@@ -24,11 +24,12 @@ void axpy(std::size_t n, double a, const double* x, double* y) {
   for (std::size_t i = 0; i < n; ++i) y[i] += a * x[i];
 }
 
-bool add_within(std::size_t n, const double* x, double largest, double* y) {
+bool move_within(std::size_t n, double a, const double* x, const double* theta, double largest,
+                 double* theta_new) {
   bool within = true;
   for (std::size_t i = 0; i < n; ++i) {
-    y[i] += x[i];
-    within &= std::abs(y[i]) <= largest;
+    theta_new[i] = theta[i] + a * x[i];
+    within &= std::abs(theta_new[i]) <= largest;
   }
   return within;
 }
@@ -52,9 +53,18 @@ void interleave(std::size_t n, const double* const* rows, std::size_t stride, do
     for (std::size_t l = 0; l < width; ++l) out[stride * j + l] = rows[l][j];
 }
 
-void deinterleave(std::size_t n, const double* in, double* const* rows) {
+bool add_interleaved(std::size_t n, std::size_t n_w, const double* u, const double* W,
+                     std::size_t stride, const double* const* rows, double largest,
+                     double* const* rows_new) {
+  bool within = true;
   for (std::size_t j = 0; j < n; ++j)
-    for (std::size_t l = 0; l < width; ++l) rows[l][j] = in[width * j + l];
+    for (std::size_t l = 0; l < width; ++l) {
+      double v = rows[l][j];
+      for (std::size_t k = 0; k < n_w; ++k) v += u[width * k + l] * W[stride * k + width * j + l];
+      rows_new[l][j] = v;
+      within &= std::abs(v) <= largest;
+    }
+  return within;
 }
 
 void interleaved_pass(std::size_t n, double* P, const double* D, std::size_t n_w, const double* W,
@@ -142,24 +152,23 @@ int factor(std::size_t n_d, const double* e, double floor, double noise_factor, 
   return faults;
 }
 
-int gain(std::size_t rows, std::size_t n_d, const double* L, const double* u, double q,
-         const double* D, double* W, double* D_new, double* delta) {
+int gain(std::size_t rows, std::size_t n_d, const double* L, double q, const double* D, double* W,
+         double* D_new, double* trace) {
   const std::size_t n = width * rows;
   int faults = no_fault;
   for (std::size_t m = 0; m < n; ++m) {
     const std::size_t l = m % width;
     double d = D[m];
-    delta[m] = 0;
     for (std::size_t k = 0; k < n_d; ++k) {
       double& w = W[k * n + m];
       for (std::size_t i = 0; i < k; ++i) w -= L[(k * n_d + i) * width + l] * W[i * n + m];
       w *= L[(k * n_d + k) * width + l];
-      delta[m] += u[k * width + l] * w;
       d -= w * w;
     }
     if (!std::isfinite(d)) faults |= not_finite;
     D_new[m] = D[m] > 0 ? d + q : 0;
     if (D[m] > 0 && !(D_new[m] > 0)) faults |= not_a_covariance;
+    *trace += D_new[m];
   }
   return faults;
 }
@@ -233,8 +242,9 @@ bool adam(std::size_t n, const AdamStep& s, const double* g, const double* theta
           const double* v, double largest, double* theta_new, double* m_new, double* v_new) {
   bool usable = true;
   for (std::size_t k = 0; k < n; ++k) {
-    m_new[k] = s.first_decay * m[k] + (1 - s.first_decay) * g[k];
-    v_new[k] = s.second_decay * v[k] + (1 - s.second_decay) * g[k] * g[k];
+    const double g_k = s.gradient_scale * g[k];
+    m_new[k] = s.first_decay * m[k] + (1 - s.first_decay) * g_k;
+    v_new[k] = s.second_decay * v[k] + (1 - s.second_decay) * g_k * g_k;
     theta_new[k] = theta[k] - s.learning_rate * (m_new[k] * s.first_scale) /
                                   (std::sqrt(v_new[k] * s.second_scale) + s.epsilon);
     usable &= std::isfinite(v_new[k]) && std::abs(theta_new[k]) <= largest;
@@ -246,8 +256,9 @@ bool rmsprop(std::size_t n, const RmsPropStep& s, const double* g, const double*
              const double* v, double largest, double* theta_new, double* v_new) {
   bool usable = true;
   for (std::size_t k = 0; k < n; ++k) {
-    v_new[k] = s.decay * v[k] + (1 - s.decay) * g[k] * g[k];
-    theta_new[k] = theta[k] - s.learning_rate * g[k] / (std::sqrt(v_new[k]) + s.epsilon);
+    const double g_k = s.gradient_scale * g[k];
+    v_new[k] = s.decay * v[k] + (1 - s.decay) * g_k * g_k;
+    theta_new[k] = theta[k] - s.learning_rate * g_k / (std::sqrt(v_new[k]) + s.epsilon);
     usable &= std::isfinite(v_new[k]) && std::abs(theta_new[k]) <= largest;
   }
   return usable;
@@ -260,12 +271,12 @@ const Kernels reference = {.name = "reference",
                            .dot = dot,
                            .sum = sum,
                            .axpy = axpy,
-                           .add_within = add_within,
+                           .move_within = move_within,
                            .tanh = tanh,
                            .logistic = logistic,
                            .copy_rows = copy_rows,
                            .interleave = interleave,
-                           .deinterleave = deinterleave,
+                           .add_interleaved = add_interleaved,
                            .interleaved_pass = interleaved_pass,
                            .tiled_pass = tiled_pass,
                            .lane_dots = lane_dots,

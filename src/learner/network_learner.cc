@@ -14,7 +14,7 @@ namespace kalstream {
 NetworkLearner::NetworkLearner(const NetworkOptions& network, std::unique_ptr<UpdateRule> rule)
     : network_(network),
       layout_(network),
-      theta_(initial_weights(network, layout_)),
+      theta_(layout_.size()),
       differentiator_(make_differentiator(network)),
       rule_(std::move(rule)),
       x_(layout_.n_inputs),
@@ -23,7 +23,9 @@ NetworkLearner::NetworkLearner(const NetworkOptions& network, std::unique_ptr<Up
       spread_(rule_->has_variance() ? layout_.n_d : 0),
       ahead_(layout_.n_d),
       e_(layout_.n_d),
-      H_(layout_.n_d * layout_.size()) {}
+      H_(layout_.n_d * layout_.size()) {
+  draw_initial_weights(network_, layout_, theta_);
+}
 
 NetworkLearner::NetworkLearner(const NetworkLearner& other)
     : Learner(other),

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "core/aligned.h"
 #include "core/layout.h"
 #include "jacobian/differentiator.h"
 #include "kalstream/learner.h"
@@ -47,7 +48,7 @@ class NetworkLearner final : public Learner {
 
   NetworkOptions network_;
   ParameterLayout layout_;
-  std::vector<double> theta_;
+  AlignedVector theta_;
   std::unique_ptr<Differentiator> differentiator_;
   std::unique_ptr<UpdateRule> rule_;
   std::uint64_t samples_ = 0;
@@ -59,7 +60,7 @@ class NetworkLearner final : public Learner {
   std::vector<double> spread_;         // empty if the rule has no variance
   std::vector<double> ahead_;          // the last forecast
   std::vector<double> e_;
-  std::vector<double> H_;
+  AlignedVector H_;
 };
 
 }  // namespace kalstream

@@ -82,8 +82,7 @@ BlockKalman::BlockKalman(const BlockKalmanOptions& options, const ParameterLayou
   for (AlignedVector* v : {&H_, &V_, &W_}) v->resize(n_d_ * D_.size());
   S_.resize(groups_.size() * n_d_ * n_d_ * width);
   std::size_t longest = 0;
-  for (const BlockState& b : blocks_)
-    for (const Segment& s : b.weights) longest = std::max(longest, s.length);
+  for (const GroupSegment& s : segments_) longest = std::max(longest, s.length);
   for (const Group& g : groups_)
     if (!g.interleaved && g.n > largest_undivided)
       parts_of_V_.resize(std::max(parts_of_V_.size(), parts * n_d_ * width * g.rows));
@@ -100,6 +99,15 @@ void BlockKalman::add_group(std::size_t first_block, std::size_t blocks, bool in
           .S_offset = groups_.size() * n_d_ * n_d_ * width};
   g.rows = interleaved ? g.n : rows_of_eight(g.n);
   g.P_size = interleaved ? interleaved_size(g.n) : tiled_size(g.n);
+  const Block& first = blocks_[first_block].weights;
+  g.first_segment = segments_.size();
+  g.segments = first.size();
+  for (std::size_t k = 0; k < first.size(); ++k) {
+    GroupSegment segment{.length = first[k].length};
+    for (std::size_t l = 0; l < blocks; ++l)
+      segment.offsets[l] = blocks_[first_block + l].weights[k].offset;
+    segments_.push_back(segment);
+  }
   if (!groups_.empty()) {
     const Group& last = groups_.back();
     g.offset = last.offset + width * last.rows;
@@ -253,7 +261,7 @@ bool BlockKalman::is_broken(const Group& g, std::size_t lane) const {
 
 // P changes at the end only: what variance() has made of it holds until then.
 StepStatus BlockKalman::update(std::span<const double> e, std::span<const double> H,
-                               std::span<double> theta) {
+                               AlignedVector& theta) {
   if (!H.empty()) pass_over(H);
   const StepStatus status = apply(e, theta);
   ++t_;
@@ -263,24 +271,26 @@ StepStatus BlockKalman::update(std::span<const double> e, std::span<const double
 
 // Everything is computed and judged before anything is changed: an update happens whole or not at
 // all. That the last downdate no longer waits is no change: P is the same.
-StepStatus BlockKalman::apply(std::span<const double> e, std::span<double> theta) {
+StepStatus BlockKalman::apply(std::span<const double> e, AlignedVector& theta) {
   const double q = options_.process_noise.at(t_);
   const double floor = options_.noise_floor.at(t_);
   if (options_.shared_innovation) share_innovation();
-  for (const Group& g : groups_)
-    if (const auto status = gain(g, e, floor, q); is_rejected(status)) {
+  double trace = 0;
+  for (const Group& g : groups_) {
+    if (const int faults = gain(g, e, floor, q, trace); faults != 0) {
+      const StepStatus status = status_of(faults);
       if (status == StepStatus::rejected_covariance) mend();
       return status;
     }
-  if (!active().add_within(theta.size(), theta.data(), largest_magnitude, theta_new_.data()))
-    return StepStatus::rejected_non_finite;
+    if (!move(g, theta.data())) return StepStatus::rejected_non_finite;
+  }
 
-  std::copy(theta_new_.begin(), theta_new_.end(), theta.begin());
+  std::swap(theta, theta_new_);
   std::swap(D_, D_new_);
   std::swap(W_, V_);
   downdate_waits_ = true;
   backward_ = !backward_;
-  trace_ = active().sum(D_.size(), D_.data());
+  trace_ = trace;
   return StepStatus::applied;
 }
 
@@ -315,19 +325,16 @@ void BlockKalman::gather(const Group& g, std::span<const double> H) {
   for (std::size_t k = 0; k < n_d_; ++k) {
     const double* row = H.data() + k * n_theta;
     double* out = &H_[n_d_ * g.offset + k * width * g.rows];
-    const Block& first = blocks_[g.first_block].weights;
-    for (std::size_t s = 0; s < first.size(); ++s) {
-      const std::size_t length = first[s].length;
+    for (const GroupSegment& s : segments(g)) {
       if (!g.interleaved) {
-        out = std::copy_n(row + first[s].offset, length, out);
+        out = std::copy_n(row + s.offsets[0], s.length, out);
         continue;
       }
       std::array<const double*, width> rows;
       rows.fill(nothing_.data());
-      for (std::size_t l = 0; l < g.blocks; ++l)
-        rows[l] = row + blocks_[g.first_block + l].weights[s].offset;
-      active().interleave(length, rows.data(), width, out);
-      out += width * length;
+      for (std::size_t l = 0; l < g.blocks; ++l) rows[l] = row + s.offsets[l];
+      active().interleave(s.length, rows.data(), width, out);
+      out += width * s.length;
     }
     if (!g.interleaved) std::fill_n(out, width * g.rows - g.n, 0.0);
   }
@@ -413,40 +420,46 @@ void BlockKalman::share_innovation() {
 // P can only fall. Without a floor the gain has no scale: PHᵀ/(4HPHᵀ) sends weights to 1e90 as H
 // goes to 0, and is 0/0 there. A block with as good as no information is therefore left alone, as
 // any r > 0 would do.
-StepStatus BlockKalman::gain(const Group& g, std::span<const double> e, double floor, double q) {
+int BlockKalman::gain(const Group& g, std::span<const double> e, double floor, double q,
+                      double& trace) {
   const double least = floor > 0 ? -1 : least_information * static_cast<double>(n_d_);
   double* S = &S_[g.S_offset];
   if (const int faults =
           active().factor(n_d_, e.data(), floor, options_.noise_factor, least, S, u_.data());
       faults != 0)
-    return status_of(faults);
-  if (const int faults =
-          active().gain(g.rows, n_d_, S, u_.data(), q, &D_[g.offset], &V_[n_d_ * g.offset],
-                        &D_new_[g.offset], &H_[n_d_ * g.offset]);
-      faults != 0)
-    return status_of(faults);
-  scatter_change(g);
-  return StepStatus::applied;
+    return faults;
+  return active().gain(g.rows, n_d_, S, q, &D_[g.offset], &V_[n_d_ * g.offset], &D_new_[g.offset],
+                       &trace);
 }
 
-// The group's part of the change, in the order of θ.
-void BlockKalman::scatter_change(const Group& g) {
-  const double* in = &H_[n_d_ * g.offset];
-  const Block& first = blocks_[g.first_block].weights;
-  for (std::size_t s = 0; s < first.size(); ++s) {
-    const std::size_t length = first[s].length;
+// θ⁺ = θ + W u for the group's weights; whether they are of usable size.
+bool BlockKalman::move(const Group& g, const double* theta) {
+  const std::size_t stride = width * g.rows;
+  const double* W = &V_[n_d_ * g.offset];
+  bool usable = true;
+  for (const GroupSegment& s : segments(g)) {
     if (!g.interleaved) {
-      std::copy_n(in, length, theta_new_.data() + first[s].offset);
-      in += length;
+      const double* from = theta + s.offsets[0];
+      double* to = theta_new_.data() + s.offsets[0];
+      for (std::size_t k = 0; k < n_d_; ++k, from = to)
+        usable &= active().move_within(s.length, u_[width * k], W + k * stride, from,
+                                       largest_magnitude, to);
+      W += s.length;
       continue;
     }
-    std::array<double*, width> rows;
-    rows.fill(waste_.data());
-    for (std::size_t l = 0; l < g.blocks; ++l)
-      rows[l] = theta_new_.data() + blocks_[g.first_block + l].weights[s].offset;
-    active().deinterleave(length, in, rows.data());
-    in += width * length;
+    std::array<const double*, width> rows;
+    std::array<double*, width> rows_new;
+    rows.fill(nothing_.data());
+    rows_new.fill(waste_.data());
+    for (std::size_t l = 0; l < g.blocks; ++l) {
+      rows[l] = theta + s.offsets[l];
+      rows_new[l] = theta_new_.data() + s.offsets[l];
+    }
+    usable &= active().add_interleaved(s.length, n_d_, u_.data(), W, stride, rows.data(),
+                                       largest_magnitude, rows_new.data());
+    W += width * s.length;
   }
+  return usable;
 }
 
 std::unique_ptr<UpdateRule> make_rule(const Ekf& o, const ParameterLayout& layout) {

@@ -1,11 +1,13 @@
 // EKF, DEKF, IEKF and Algorithm 1: one block-Kalman core with four settings.
 #pragma once
 
+#include <array>
 #include <limits>
 #include <vector>
 
 #include "core/aligned.h"
 #include "core/workers.h"
+#include "kernels/kernels.h"
 #include "update/update_rule.h"
 
 namespace kalstream {
@@ -46,7 +48,7 @@ class BlockKalman final : public UpdateRule {
   /// Σ_i H_iP_iH_iᵀ + noise_floor on the diagonal.
   void variance(std::span<const double> H, std::span<double> v) override;
   StepStatus update(std::span<const double> e, std::span<const double> H,
-                    std::span<double> theta) override;
+                    AlignedVector& theta) override;
   void skip() override;
   double covariance_trace() const override { return trace_; }
   void reset() override;
@@ -78,21 +80,31 @@ class BlockKalman final : public UpdateRule {
     std::size_t S_offset;
     std::size_t P_offset;
     std::size_t P_size;
+    std::size_t first_segment;
+    std::size_t segments;
+  };
+  // A run of weights in each block of a group, and where they are in θ.
+  struct GroupSegment {
+    std::size_t length;
+    std::array<std::size_t, kernels::width> offsets;
   };
 
   static std::size_t place(const Group& g, std::size_t lane, std::size_t r);
   static std::size_t place(const Group& g, std::size_t lane, std::size_t r, std::size_t c);
   void add_group(std::size_t first_block, std::size_t blocks, bool interleaved);
   void pass_over(std::span<const double> H);
-  StepStatus apply(std::span<const double> e, std::span<double> theta);
+  StepStatus apply(std::span<const double> e, AlignedVector& theta);
   void gather(const Group& g, std::span<const double> H);
   void pass(const Group& g, const double* H, double* P, double* V);
   void downdate(const Group& g, double* P) const;
   void shared_pass(const Group& g, const double* H, double* P, double* V);
   void innovation(const Group& g);
   void share_innovation();
-  StepStatus gain(const Group& g, std::span<const double> e, double floor, double q);
-  void scatter_change(const Group& g);
+  int gain(const Group& g, std::span<const double> e, double floor, double q, double& trace);
+  bool move(const Group& g, const double* theta);
+  std::span<const GroupSegment> segments(const Group& g) const {
+    return std::span(segments_).subspan(g.first_segment, g.segments);
+  }
   void add_process_noise(double q);
   void limit_growth();
   void halve(const Group& g, std::size_t lane);
@@ -104,19 +116,20 @@ class BlockKalman final : public UpdateRule {
   std::uint64_t t_ = 0;
   std::vector<BlockState> blocks_;
   std::vector<Group> groups_;
-  AlignedVector P_;                // all groups, the diagonals left out
-  AlignedVector D_;                // the diagonals
-  AlignedVector D_new_;            // candidate
-  AlignedVector H_;                // for each group n_d vectors, then the change of θ in the first
-  AlignedVector V_;                // PHᵀ, then the candidate of W, laid out like H_
-  AlignedVector W_;                // PHᵀL⁻ᵀ of the last update …
-  bool downdate_waits_ = false;    // … not yet taken from P_
-  bool backward_ = false;          // the direction of the next pass: what was last is in the cache
-  double trace_ = 0;               // Σ D
-  std::vector<double> S_;          // for each group H_iP_iH_iᵀ, then its factor: n_d × n_d × 8
-  std::vector<double> u_;          // L⁻¹e (n_d × 8)
-  std::vector<double> theta_new_;  // candidate
-  std::vector<double> nothing_;    // rows of lanes without a block: read as 0, written in vain
+  std::vector<GroupSegment> segments_;
+  AlignedVector P_;              // all groups, the diagonals left out
+  AlignedVector D_;              // the diagonals
+  AlignedVector D_new_;          // candidate
+  AlignedVector H_;              // for each group n_d vectors
+  AlignedVector V_;              // PHᵀ, then the candidate of W, laid out like H_
+  AlignedVector W_;              // PHᵀL⁻ᵀ of the last update …
+  bool downdate_waits_ = false;  // … not yet taken from P_
+  bool backward_ = false;        // the direction of the next pass: what was last is in the cache
+  double trace_ = 0;             // Σ D
+  std::vector<double> S_;        // for each group H_iP_iH_iᵀ, then its factor: n_d × n_d × 8
+  std::vector<double> u_;        // L⁻¹e (n_d × 8)
+  AlignedVector theta_new_;      // candidate
+  std::vector<double> nothing_;  // rows of lanes without a block: read as 0, written in vain
   std::vector<double> waste_;
   // For a block so large that threads may share it, what each part of its columns adds to V.
   AlignedVector parts_of_V_;

@@ -10,16 +10,22 @@ namespace kalstream {
 
 using kernels::active;
 
-// g = −Hᵀe.
+// The gradient is −Hᵀe; that of a single output need not be written down.
 StepStatus FirstOrder::update(std::span<const double> e, std::span<const double> H,
-                              std::span<double> theta) {
+                              AlignedVector& theta) {
   const double mu = learning_rate_.at(t_++);
-  std::fill(g_.begin(), g_.end(), 0.0);
-  for (std::size_t k = 0; k < e.size(); ++k)
-    active().axpy(g_.size(), -e[k], H.data() + k * g_.size(), g_.data());
-  if (!propose(mu, g_, theta, theta_new_)) return StepStatus::rejected_non_finite;
+  double scale = -e[0];
+  const double* g = H.data();
+  if (e.size() > 1) {
+    std::fill(g_.begin(), g_.end(), 0.0);
+    for (std::size_t k = 0; k < e.size(); ++k)
+      active().axpy(g_.size(), -e[k], H.data() + k * g_.size(), g_.data());
+    scale = 1;
+    g = g_.data();
+  }
+  if (!propose(mu, scale, g, theta, theta_new_.data())) return StepStatus::rejected_non_finite;
   accept();
-  std::copy(theta_new_.begin(), theta_new_.end(), theta.begin());
+  std::swap(theta, theta_new_);
   return StepStatus::applied;
 }
 
@@ -42,11 +48,10 @@ class SgdRule final : public FirstOrder {
 
  private:
   // θ⁺ = θ − μ g.
-  bool propose(double mu, std::span<const double> g, std::span<const double> theta,
-               std::span<double> theta_new) override {
-    std::fill(theta_new.begin(), theta_new.end(), 0.0);
-    active().axpy(g.size(), -mu, g.data(), theta_new.data());
-    return active().add_within(g.size(), theta.data(), largest_magnitude, theta_new.data());
+  bool propose(double mu, double scale, const double* g, std::span<const double> theta,
+               double* theta_new) override {
+    return active().move_within(theta.size(), -mu * scale, g, theta.data(), largest_magnitude,
+                                theta_new);
   }
 };
 
@@ -60,18 +65,18 @@ class RmsPropRule final : public FirstOrder {
 
  private:
   // v⁺ = βv + (1−β)g²;  θ⁺ = θ − μ g / (√v⁺ + ε).
-  bool propose(double mu, std::span<const double> g, std::span<const double> theta,
-               std::span<double> theta_new) override {
-    const kernels::RmsPropStep step{mu, o_.decay, o_.epsilon};
-    return active().rmsprop(g.size(), step, g.data(), theta.data(), v_.data(), largest_magnitude,
-                            theta_new.data(), v_new_.data());
+  bool propose(double mu, double scale, const double* g, std::span<const double> theta,
+               double* theta_new) override {
+    const kernels::RmsPropStep step{mu, o_.decay, o_.epsilon, scale};
+    return active().rmsprop(theta.size(), step, g, theta.data(), v_.data(), largest_magnitude,
+                            theta_new, v_new_.data());
   }
   void accept() override { std::swap(v_, v_new_); }
   void reset_state() override { std::fill(v_.begin(), v_.end(), 0.0); }
   void exchange_state(Archive& archive) override { archive.numbers(v_, Archive::not_negative); }
 
   RmsProp o_;
-  std::vector<double> v_, v_new_;
+  AlignedVector v_, v_new_;
 };
 
 class AdamRule final : public FirstOrder {
@@ -83,16 +88,17 @@ class AdamRule final : public FirstOrder {
  private:
   // m⁺ = β₁m + (1−β₁)g;  v⁺ = β₂v + (1−β₂)g²;
   // θ⁺ = θ − μ (m⁺/(1−β₁ᵗ)) / (√(v⁺/(1−β₂ᵗ)) + ε),  t = 1, 2, ….
-  bool propose(double mu, std::span<const double> g, std::span<const double> theta,
-               std::span<double> theta_new) override {
+  bool propose(double mu, double scale, const double* g, std::span<const double> theta,
+               double* theta_new) override {
     const kernels::AdamStep step{.learning_rate = mu,
                                  .first_decay = o_.first_decay,
                                  .second_decay = o_.second_decay,
                                  .epsilon = o_.epsilon,
                                  .first_scale = 1 / (1 - first_power_ * o_.first_decay),
-                                 .second_scale = 1 / (1 - second_power_ * o_.second_decay)};
-    return active().adam(g.size(), step, g.data(), theta.data(), m_.data(), v_.data(),
-                         largest_magnitude, theta_new.data(), m_new_.data(), v_new_.data());
+                                 .second_scale = 1 / (1 - second_power_ * o_.second_decay),
+                                 .gradient_scale = scale};
+    return active().adam(theta.size(), step, g, theta.data(), m_.data(), v_.data(),
+                         largest_magnitude, theta_new, m_new_.data(), v_new_.data());
   }
   void accept() override {
     std::swap(m_, m_new_);
@@ -115,7 +121,7 @@ class AdamRule final : public FirstOrder {
   Adam o_;
   double first_power_ = 1;  // β₁ᵗ
   double second_power_ = 1;
-  std::vector<double> m_, v_, m_new_, v_new_;
+  AlignedVector m_, v_, m_new_, v_new_;
 };
 
 }  // namespace

@@ -1,8 +1,7 @@
 // SGD, RMSprop and Adam: one gradient step of ½‖e‖² per sample.
 #pragma once
 
-#include <vector>
-
+#include "core/aligned.h"
 #include "update/update_rule.h"
 
 namespace kalstream {
@@ -14,15 +13,15 @@ class FirstOrder : public UpdateRule {
       : learning_rate_(learning_rate), g_(n_theta), theta_new_(n_theta) {}
 
   StepStatus update(std::span<const double> e, std::span<const double> H,
-                    std::span<double> theta) final;
+                    AlignedVector& theta) final;
   void reset() final;
   void exchange(Archive& archive) final;
 
  protected:
-  /// The candidate θ⁺ (and the candidate of the rule's own state) from θ and the gradient g.
-  /// False if a weight would be beyond use or the state non-finite.
-  virtual bool propose(double mu, std::span<const double> g, std::span<const double> theta,
-                       std::span<double> theta_new) = 0;
+  /// The candidate θ⁺ (and the candidate of the rule's own state) from θ and the gradient, which
+  /// is scale·g. False if a weight would be beyond use or the state non-finite.
+  virtual bool propose(double mu, double scale, const double* g, std::span<const double> theta,
+                       double* theta_new) = 0;
   /// Takes over the proposed state.
   virtual void accept() {}
   virtual void reset_state() {}
@@ -31,8 +30,8 @@ class FirstOrder : public UpdateRule {
  private:
   Schedule learning_rate_;
   std::uint64_t t_ = 0;
-  std::vector<double> g_;
-  std::vector<double> theta_new_;
+  AlignedVector g_;
+  AlignedVector theta_new_;
 };
 
 }  // namespace kalstream

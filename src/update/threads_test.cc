@@ -24,9 +24,9 @@ BlockKalman rule_of(std::size_t threads) {
 }
 
 // Two outputs, several steps, a rejected one among them.
-Vector run(UpdateRule& rule) {
+AlignedVector run(UpdateRule& rule) {
   Rng rng(3);
-  Vector theta = normals(rng, layout.size());
+  AlignedVector theta = test::aligned(normals(rng, layout.size()));
   for (int t = 0; t < 4; ++t) {
     Vector H = normals(rng, layout.n_d * layout.size(), 0.1);
     if (t == 2) H[7] = std::numeric_limits<double>::infinity();
@@ -39,7 +39,7 @@ Vector run(UpdateRule& rule) {
 TEST(EkfThreads, DoNotChangeResults) {
   ASSERT_GT(layout.size(), 4000U);
   BlockKalman one = rule_of(1);
-  const Vector expected = run(one);
+  const AlignedVector expected = run(one);
   for (const std::size_t threads : {2, 3, 40}) {
     BlockKalman several = rule_of(threads);
     const auto clone = several.clone();
@@ -56,7 +56,7 @@ TEST(EkfThreads, DoNotChangeResults) {
 TEST(EkfThreads, PartsAddUpToTheWhole) {
   BlockKalman rule = rule_of(2);
   Rng rng(3);
-  Vector theta(layout.size());
+  AlignedVector theta(layout.size());
   const Vector e{1, -1};
   Vector h = normals(rng, 2 * layout.size(), 0.1);
   ASSERT_EQ(rule.update(e, h, theta), StepStatus::applied);
@@ -76,7 +76,7 @@ TEST(EkfThreads, PartsAddUpToTheWhole) {
     EXPECT_NEAR(theta[k], 2 * (h0[k] * (c + b) - h1[k] * (b + a)) / det, 1e-14);
   // A second step sees the first one's P in every part of it.
   const Vector g = normals(rng, 2 * n, 0.1);
-  const Vector theta_before = theta;
+  const AlignedVector theta_before = theta;
   ASSERT_EQ(rule.update(e, g, theta), StepStatus::applied);
   const auto P_times = [&](const double* x, Vector& out) {
     double x0 = 0, x1 = 0;

@@ -4,6 +4,7 @@
 #include <memory>
 #include <span>
 
+#include "core/aligned.h"
 #include "core/layout.h"
 #include "kalstream/options.h"
 #include "kalstream/report.h"
@@ -26,9 +27,10 @@ class UpdateRule {
   virtual void variance(std::span<const double> /*H*/, std::span<double> /*v*/) {}
 
   /// One learning step: e has n_d entries, H is n_d × n_θ; empty for that of the last variance(),
-  /// whose work is then reused. Returns applied, or the reason why nothing changed.
+  /// whose work is then reused. Returns applied, or the reason why nothing changed. The weights may
+  /// change places with an array of the rule's own.
   virtual StepStatus update(std::span<const double> e, std::span<const double> H,
-                            std::span<double> theta) = 0;
+                            AlignedVector& theta) = 0;
 
   /// A step the gate held back.
   virtual void skip() {}

@@ -51,7 +51,7 @@ TEST(LimitedGrowth, HalvesTheBlocksThatHaveGrown) {
       std::vector<MatrixXd> P;
       for (std::size_t i = 0; i < rule.block_count(); ++i) P.push_back(covariance(rule, i));
       Rng rng(4);
-      Vector theta = normals(rng, n_theta);
+      AlignedVector theta = test::aligned(normals(rng, n_theta));
       int halved = 0;
       for (std::uint64_t t = 0; t < 500; ++t) {
         Vector H = normals(rng, n_d * n_theta, 0.3);
@@ -100,7 +100,7 @@ TEST(LimitedGrowth, TakesNothingFromWeightsThatLearn) {
                     .process_noise = q,
                     .noise_floor = r},
                    layout);
-  Vector theta(layout.size());
+  AlignedVector theta(layout.size());
   Vector H(layout.size());
   H[3] = 1;
   const double steady = (q + std::sqrt(q * q + 4 * q * r)) / 2 + q;
@@ -170,7 +170,7 @@ TEST(LongRun, CovariancesSurviveVanishingExcitation) {
                      layout);
     Rng rng(11);
     const Vector target = normals(rng, n);
-    Vector theta(n);
+    AlignedVector theta(n);
     Vector H = normals(rng, n);
     int late_updates = 0;
     for (int t = 0; t < life.steps; ++t) {

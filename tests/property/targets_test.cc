@@ -92,18 +92,19 @@ TEST_P(Targets, UpdatesOfEverySize) {
                           .noise_floor = 0.5,
                           .noise_factor = k % 5 == 0 ? 3.0 : 0.0},
                          layout);
-        Vector theta = normals(rng, layout.size());
+        AlignedVector theta = test::aligned(normals(rng, layout.size()));
         for (int t = 0; t < 3; ++t) {
           const Vector H = normals(rng, layout.n_d * layout.size(), 0.3);
           EXPECT_EQ(rule.update(normals(rng, layout.n_d), H, theta), StepStatus::applied);
         }
-        theta.push_back(rule.covariance_trace());
+        Vector all(theta.begin(), theta.end());
+        all.push_back(rule.covariance_trace());
         for (const std::size_t i :
              {std::size_t{0}, rule.block_count() / 2, rule.block_count() - 1}) {
           const Vector P = rule.covariance(i);
-          theta.insert(theta.end(), P.begin(), P.end());
+          all.insert(all.end(), P.begin(), P.end());
         }
-        return theta;
+        return all;
       });
       ASSERT_TRUE(near(tested, expected, 1e-11));
     }
