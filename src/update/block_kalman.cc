@@ -79,7 +79,8 @@ BlockKalman::BlockKalman(const BlockKalmanOptions& options, const ParameterLayou
   const Group& last = groups_.back();
   P_.resize(last.P_offset + last.P_size);
   for (AlignedVector* v : {&D_, &D_new_}) v->resize(last.offset + width * last.rows);
-  for (AlignedVector* v : {&H_, &V_, &W_}) v->resize(n_d_ * D_.size());
+  for (AlignedVector* v : {&V_, &W_}) v->resize(n_d_ * D_.size());
+  for (const Group& g : groups_) H_.resize(std::max(H_.size(), n_d_ * width * g.rows));
   S_.resize(groups_.size() * n_d_ * n_d_ * width);
   std::size_t longest = 0;
   for (const GroupSegment& s : segments_) longest = std::max(longest, s.length);
@@ -299,7 +300,7 @@ void BlockKalman::pass_over(std::span<const double> H) {
   for (std::size_t k = 0; k < groups_.size(); ++k) {
     const Group& g = groups_[backward_ ? groups_.size() - 1 - k : k];
     gather(g, H);
-    pass(g, &H_[n_d_ * g.offset], P_.data() + g.P_offset, &V_[n_d_ * g.offset]);
+    pass(g, P_.data() + g.P_offset, &V_[n_d_ * g.offset]);
     innovation(g);
   }
   downdate_waits_ = false;
@@ -324,7 +325,7 @@ void BlockKalman::gather(const Group& g, std::span<const double> H) {
   const std::size_t n_theta = theta_new_.size();
   for (std::size_t k = 0; k < n_d_; ++k) {
     const double* row = H.data() + k * n_theta;
-    double* out = &H_[n_d_ * g.offset + k * width * g.rows];
+    double* out = &H_[k * width * g.rows];
     for (const GroupSegment& s : segments(g)) {
       if (!g.interleaved) {
         out = std::copy_n(row + s.offsets[0], s.length, out);
@@ -341,7 +342,8 @@ void BlockKalman::gather(const Group& g, std::span<const double> H) {
 }
 
 // P ← P − WWᵀ off the diagonal if that still waits, and V = PHᵀ.
-void BlockKalman::pass(const Group& g, const double* H, double* P, double* V) {
+void BlockKalman::pass(const Group& g, double* P, double* V) {
+  const double* H = H_.data();
   const double* D = &D_[g.offset];
   const double* W = &W_[n_d_ * g.offset];
   const std::size_t n_w = downdate_waits_ ? n_d_ : 0;
@@ -351,12 +353,13 @@ void BlockKalman::pass(const Group& g, const double* H, double* P, double* V) {
     std::fill_n(V, n_d_ * width * g.rows, 0.0);
     active().tiled_pass(g.rows, 0, g.rows, backward_, P, D, n_w, W, n_d_, H, V);
   } else {
-    shared_pass(g, H, P, V);
+    shared_pass(g, P, V);
   }
 }
 
 // The same in parts; part p has columns of its own, and meets only rows from the first of them on.
-void BlockKalman::shared_pass(const Group& g, const double* H, double* P, double* V) {
+void BlockKalman::shared_pass(const Group& g, double* P, double* V) {
+  const double* H = H_.data();
   const double* D = &D_[g.offset];
   const double* W = &W_[n_d_ * g.offset];
   const std::size_t n_w = downdate_waits_ ? n_d_ : 0;
@@ -392,7 +395,7 @@ void BlockKalman::downdate(const Group& g, double* P) const {
 // S_i = H_iP_iH_iᵀ for every block of the group.
 void BlockKalman::innovation(const Group& g) {
   const std::size_t size = width * g.rows;
-  const double* H = &H_[n_d_ * g.offset];
+  const double* H = H_.data();
   const double* V = &V_[n_d_ * g.offset];
   for (std::size_t k = 0; k < n_d_; ++k)
     for (std::size_t l = 0; l <= k; ++l) {

@@ -76,7 +76,7 @@ class BlockKalman final : public UpdateRule {
     std::size_t n;  // weights in each block
     bool interleaved;
     std::size_t rows;
-    std::size_t offset;  // of its part of D_ (and n_d times that of H_, V_, W_)
+    std::size_t offset;  // of its part of D_ (and n_d times that of V_, W_)
     std::size_t S_offset;
     std::size_t P_offset;
     std::size_t P_size;
@@ -95,9 +95,9 @@ class BlockKalman final : public UpdateRule {
   void pass_over(std::span<const double> H);
   StepStatus apply(std::span<const double> e, AlignedVector& theta);
   void gather(const Group& g, std::span<const double> H);
-  void pass(const Group& g, const double* H, double* P, double* V);
+  void pass(const Group& g, double* P, double* V);
   void downdate(const Group& g, double* P) const;
-  void shared_pass(const Group& g, const double* H, double* P, double* V);
+  void shared_pass(const Group& g, double* P, double* V);
   void innovation(const Group& g);
   void share_innovation();
   int gain(const Group& g, std::span<const double> e, double floor, double q, double& trace);
@@ -120,8 +120,8 @@ class BlockKalman final : public UpdateRule {
   AlignedVector P_;              // all groups, the diagonals left out
   AlignedVector D_;              // the diagonals
   AlignedVector D_new_;          // candidate
-  AlignedVector H_;              // for each group n_d vectors
-  AlignedVector V_;              // PHᵀ, then the candidate of W, laid out like H_
+  AlignedVector H_;              // n_d vectors of the group at work
+  AlignedVector V_;              // for each group n_d vectors: PHᵀ, then the candidate of W
   AlignedVector W_;              // PHᵀL⁻ᵀ of the last update …
   bool downdate_waits_ = false;  // … not yet taken from P_
   bool backward_ = false;        // the direction of the next pass: what was last is in the cache
