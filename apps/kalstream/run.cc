@@ -206,6 +206,8 @@ void run(const RunArguments& a) {
     if (auto* rule = std::get_if<Auto>(&c.options.rule)) rule->experts = a.experts;
   }
   if (a.lags > 0) set_lags(contenders, a.lags);
+  const std::size_t runs = contenders.size() * seeds.size();
+  if (!start && a.jobs > runs) set_threads(contenders, a.jobs / runs);
   for (const std::string& assignment : a.set) apply_setting(contenders, assignment, steps);
   if (a.experts > 0) check_is_for_auto("--experts", contenders);
   if (a.budget_us > 0) check_is_for_auto("--budget-us", contenders);
@@ -315,7 +317,9 @@ void add_run(CLI::App& app) {
   cmd->add_flag("--stop-when-sustained", a->stop_when_sustained,
                 "End a run after 500 correct signs in a row");
   cmd->add_option("--jobs", a->jobs,
-                  fmt::format("Runs at a time (default: {}, one per core)", default_jobs()))
+                  fmt::format("Runs at a time (default: {}, one per core); if there are fewer, "
+                              "the experts of auto and alg2 and large ekf share the rest",
+                              default_jobs()))
       ->check(whole_number(0, 1e4));
   cmd->add_option("--json", a->json, "Write results as JSON; - for standard output");
   cmd->add_option("--csv", a->csv, "Write every prediction as CSV; - for standard output");

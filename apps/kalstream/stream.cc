@@ -31,6 +31,7 @@ struct StreamArguments {
   std::size_t hidden = 0;
   std::size_t window = 0;
   std::size_t experts = 0;
+  std::size_t jobs = 1;
   double budget_us = 0;
   std::uint64_t seed = 1;
   std::vector<std::string> set;
@@ -79,6 +80,7 @@ Contender contender_of(const StreamArguments& a) {
   else if (a.experts > 0 || a.budget_us > 0)
     throw std::invalid_argument("--experts and --budget-us are for auto and auto-max");
   if (a.lags > 0) set_lags(contenders, a.lags);
+  set_threads(contenders, a.jobs);
   for (const std::string& assignment : a.set) {
     if (assignment.find("..") != std::string::npos && assignment.find('@') == std::string::npos)
       throw std::invalid_argument(
@@ -86,6 +88,17 @@ Contender contender_of(const StreamArguments& a) {
     apply_setting(contenders, assignment, 1);
   }
   c.options.network.seed = a.seed;
+  const bool threads = std::visit(
+      [](const auto& rule) {
+        if constexpr (requires { rule.threads; })
+          return rule.threads > 1;
+        else
+          return false;
+      },
+      c.options.rule);
+  if (threads && !a.key.empty())
+    throw std::invalid_argument(
+        "--key: every model would have threads of its own; leave out --jobs and threads");
   return c;
 }
 
@@ -278,13 +291,18 @@ void add_stream(CLI::App& app) {
                   "As many of them as keep a sample within this many microseconds here")
       ->check(whole_number(1, 1e9))
       ->excludes(experts);
+  cmd->add_option("--jobs", a->jobs,
+                  "Threads for the experts of auto and alg2, or for a large "
+                  "ekf; the answers are the same")
+      ->check(whole_number(1, 1e4))
+      ->capture_default_str();
   cmd->add_option("--seed", a->seed, "Of the random start")->capture_default_str();
   cmd->add_option("--set", a->set, "key=value ..., as for run");
   cmd->add_flag("--unscaled", a->unscaled,
                 "Give inputs and targets to the network as they are; by itself it sees them "
                 "standardised, causally");
   for (const char* decided : {"--learner", "--lags", "--hidden", "--window", "--experts",
-                              "--budget-us", "--seed", "--set", "--unscaled"})
+                              "--budget-us", "--jobs", "--seed", "--set", "--unscaled"})
     start->excludes(cmd->get_option(decided));
   cmd->add_flag("--predict-only,!--learn", a->predict_only,
                 "Predict and score, but learn nothing (default: --learn)");

@@ -168,6 +168,9 @@ struct Algorithm2 {
   /// Unset: 1/(8 n_d), for which Σ‖e‖² ≤ min_j Σ‖e_j‖² + 8 n_d ln N is proven (Appendix B).
   std::optional<double> mixing_rate = 1;
   Feedback feedback = Feedback::own;
+  /// Threads that share the experts; pays from some 30 units on. Results are the same for any
+  /// number.
+  std::size_t threads = 1;
 
   /// error_bounds, or what stands for them when they are empty.
   std::vector<double> bounds(std::size_t outputs) const;
@@ -210,6 +213,7 @@ struct Auto {
   std::size_t experts = 0;  ///< networks, the most useful first; 0: all
   std::size_t lags = 24;    ///< past targets the experts may look at
   bool full_ekf = false;    ///< two more experts: LSTM networks under the full EKF
+  std::size_t threads = 1;  ///< that share the experts; results are the same for any number
   void validate() const;
 };
 

@@ -191,6 +191,7 @@ void fields(Algorithm2& o, const auto& f) {
   f("prior_weights", o.prior_weights, "of the experts");
   f("mixing_rate", o.mixing_rate, "of the experts' weights; none: 1/(8 outputs)");
   f("feedback", o.feedback, "experts learn from their own or the mixture's error");
+  f("threads", o.threads, "that share the experts; pays from some 30 units on");
 }
 void linear_fields(auto& o, const auto& f) {
   f("initial_covariance", o.initial_covariance, "p in P = p I at the start: smaller is smoother");
@@ -207,6 +208,7 @@ void fields(Mean&, const auto&) {}
 void fields(Auto& o, const auto& f) {
   f("experts", o.experts, "networks, the most useful first; 0: all");
   f("lags", o.lags, "past targets the experts may look at");
+  f("threads", o.threads, "that share the experts");
 }
 void auto_fields(NetworkOptions& o, const auto& f) {
   f("hidden", o.hidden, "size: 16 is as measured, 32 doubles every network");
@@ -379,6 +381,10 @@ std::vector<Contender> make_contenders(const std::vector<std::string>& names,
 
 void set_lags(std::vector<Contender>& contenders, std::size_t lags) {
   for (Contender& c : contenders) set_field(c.options, "lags", std::to_string(lags), 0);
+}
+
+void set_threads(std::vector<Contender>& contenders, std::size_t threads) {
+  for (Contender& c : contenders) set_field(c.options, "threads", std::to_string(threads), 0);
 }
 
 void apply_setting(std::vector<Contender>& contenders, const std::string& assignment,

@@ -53,6 +53,9 @@ void apply_setting(std::vector<Contender>& contenders, const std::string& assign
 /// For all contenders that take past targets as inputs; naive and mean need no telling.
 void set_lags(std::vector<Contender>& contenders, std::size_t lags);
 
+/// For all contenders that can share a step among threads.
+void set_threads(std::vector<Contender>& contenders, std::size_t threads);
+
 /// "10": seeds 1 to 10; "5..14": those. Throws std::invalid_argument.
 std::vector<std::uint64_t> parse_seeds(const std::string& text);
 

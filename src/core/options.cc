@@ -95,7 +95,10 @@ void Algorithm1::validate() const {
   require(noise_floor + noise_factor > 0, "noise_floor", "positive where noise_factor is 0");
 }
 
-void Auto::validate() const { require(lags <= 1000, "lags", "at most 1000"); }
+void Auto::validate() const {
+  require(lags <= 1000, "lags", "at most 1000");
+  require(threads >= 1, "threads", "at least 1");
+}
 
 void Algorithm2::validate() const {
   expert.validate();
@@ -104,6 +107,7 @@ void Algorithm2::validate() const {
   require(std::all_of(prior_weights.begin(), prior_weights.end(), positive), "prior_weights",
           "finite and positive, each");
   require(!mixing_rate || positive(*mixing_rate), "mixing_rate", "finite and positive");
+  require(threads >= 1, "threads", "at least 1");
 }
 
 void Rls::validate() const {

@@ -1,6 +1,8 @@
 // A few threads that wait for work, for jobs large enough to be shared.
 #pragma once
 
+#include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
@@ -11,7 +13,8 @@
 
 namespace kalstream {
 
-/// The calling thread and its helpers. A copy has helpers of its own.
+/// The calling thread and its helpers. A copy has helpers of its own. Who has nothing to do stays
+/// awake for a short while, because the next step of a busy stream is near, and then sleeps.
 class Workers {
  public:
   explicit Workers(std::size_t threads);
@@ -23,7 +26,10 @@ class Workers {
   /// Helpers treat denormal numbers as the caller does. Allocates nothing; job must not throw.
   template <class Job>
   void run(std::size_t count, const Job& job) {
-    run(count, &job, [](const void* it, std::size_t k) { (*static_cast<const Job*>(it))(k); });
+    if (helpers_.empty())
+      for (std::size_t k = 0; k < count; ++k) job(k);
+    else
+      run(count, &job, [](const void* it, std::size_t k) { (*static_cast<const Job*>(it))(k); });
   }
 
  private:
@@ -42,7 +48,16 @@ class Workers {
   std::size_t done_ = 0;
   DenormalMode mode_;
   bool stop_ = false;
+  // For those awake, who look without the mutex: there may be something to do; all is done.
+  std::atomic<bool> call_for_help_ = false;
+  std::atomic<bool> finished_ = false;
   std::vector<std::thread> helpers_;
 };
+
+/// Threads for so many pieces, when so many are wished for: no more than there are pieces, nor more
+/// than any machine has use for, wherever the wish comes from.
+inline std::size_t workers_for(std::size_t threads, std::size_t pieces) {
+  return std::clamp<std::size_t>(std::min(threads, pieces), 1, 64);
+}
 
 }  // namespace kalstream

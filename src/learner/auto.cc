@@ -1,5 +1,6 @@
 #include "learner/auto.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -8,6 +9,7 @@
 #include "core/denormals.h"
 #include "core/finite.h"
 #include "core/rng.h"
+#include "learner/footprint.h"
 
 namespace kalstream {
 namespace {
@@ -39,6 +41,12 @@ std::size_t units(std::size_t wanted, const NetworkOptions& n, std::size_t weigh
 double noise_of(const Rule& rule) {
   const auto* ekf = std::get_if<Ekf>(&rule);
   return ekf != nullptr ? ekf->measurement_noise.from : std::get<Algorithm1>(rule).noise_floor;
+}
+
+// Of a sample, in any unit.
+double cost_of(const ExpertPlan& plan) {
+  return footprint({.network = plan.network, .rule = plan.rule}).bytes *
+         static_cast<double>(1 + plan.replays);
 }
 
 }  // namespace
@@ -197,6 +205,10 @@ void SampleMemory::exchange(Archive& archive) {
 }
 
 AutoLearner::AutoLearner(const Auto& options, const NetworkOptions& network)
+    : AutoLearner(options, network, plan_experts(options, network)) {}
+
+AutoLearner::AutoLearner(const Auto& options, const NetworkOptions& network,
+                         std::vector<ExpertPlan> plans)
     : n_in_(network.inputs),
       n_d_(network.outputs),
       x_moments_(n_in_),
@@ -209,19 +221,26 @@ AutoLearner::AutoLearner(const Auto& options, const NetworkOptions& network)
       mean_loss_(n_d_),
       x_(n_in_),
       z_(n_in_ + history_.lags() * n_d_),
-      replay_z_(z_),
       target_(n_d_),
-      target_again_(n_d_),
       d_hat_(n_d_),
       no_prediction_(n_d_, std::numeric_limits<double>::quiet_NaN()),
       spread_(n_d_),
       ahead_history_(history_),
-      ahead_(n_d_) {
-  for (ExpertPlan& plan : plan_experts(options, network)) {
+      ahead_(n_d_),
+      workers_(workers_for(options.threads, plans.size())) {
+  for (ExpertPlan& plan : plans) {
     auto learner = make_learner({.network = plan.network, .rule = plan.rule});
     const double noise = noise_of(plan.rule);
-    experts_.push_back({std::move(plan), std::move(learner), noise});
+    experts_.push_back({.plan = std::move(plan),
+                        .learner = std::move(learner),
+                        .noise = noise,
+                        .z = z_,
+                        .target = target_});
+    by_cost_.push_back(by_cost_.size());
   }
+  std::stable_sort(by_cost_.begin(), by_cost_.end(), [&](std::size_t a, std::size_t b) {
+    return cost_of(experts_[a].plan) > cost_of(experts_[b].plan);
+  });
   expert_d_hat_.resize(experts_.size() * n_d_);
   relative_variance_.resize(size() * n_d_, 1.0);
   q_.resize(size());
@@ -252,9 +271,7 @@ AutoLearner::AutoLearner(const AutoLearner& other)
       x_(other.x_),
       predicted_(other.predicted_),
       z_(other.z_),
-      replay_z_(other.replay_z_),
       target_(other.target_),
-      target_again_(other.target_again_),
       expert_d_hat_(other.expert_d_hat_),
       q_(other.q_),
       d_hat_(other.d_hat_),
@@ -263,8 +280,15 @@ AutoLearner::AutoLearner(const AutoLearner& other)
       spread_(other.spread_),
       weights_(other.weights_),
       ahead_history_(other.ahead_history_),
-      ahead_(other.ahead_) {
-  for (const Expert& e : other.experts_) experts_.push_back({e.plan, e.learner->clone(), e.noise});
+      ahead_(other.ahead_),
+      by_cost_(other.by_cost_),
+      workers_(other.workers_) {
+  for (const Expert& e : other.experts_)
+    experts_.push_back({.plan = e.plan,
+                        .learner = e.learner->clone(),
+                        .noise = e.noise,
+                        .z = e.z,
+                        .target = e.target});
 }
 
 // What the last prediction left behind is left out: learn makes it again, to the same bits.
@@ -308,7 +332,7 @@ std::span<const double> AutoLearner::view(const Expert& expert, std::span<const 
 }
 
 void AutoLearner::standardise(std::span<const double> x, std::span<const double> targets,
-                              std::span<double> z) {
+                              std::span<double> z) const {
   for (std::size_t k = 0; k < x.size(); ++k) {
     const double v = (x[k] - x_moments_.mean(k)) / x_moments_.deviation(k);
     z[k] = std::abs(v) > input_belief ? 0 : std::clamp(v, -input_reach, input_reach);
@@ -345,10 +369,10 @@ bool AutoLearner::bring_up_to_date(std::span<const double> x) {
   std::copy(x.begin(), x.end(), x_.begin());
   if (has_experts()) {
     standardise(x, history_.all(), z_);
-    for (std::size_t j = 0; j < experts_.size(); ++j) {
+    each_expert([&](std::size_t j) {
       const auto d_hat = experts_[j].learner->predict(view(experts_[j], z_));
       std::copy(d_hat.begin(), d_hat.end(), expert_d_hat_.begin() + j * n_d_);
-    }
+    });
     combine(history_[1], d_hat_);
   } else {
     predict_first(d_hat_);
@@ -368,11 +392,11 @@ std::span<const double> AutoLearner::predict(std::span<const double> x) {
 std::span<const double> AutoLearner::spread() {
   const FlushDenormals guard;
   if (!predicted_ || !has_experts()) return {};
-  for (std::size_t j = 0; j < experts_.size(); ++j) {
+  each_expert([&](std::size_t j) {
     const auto spread = experts_[j].learner->spread();
     for (std::size_t k = 0; k < n_d_; ++k)
       relative_variance_[j * n_d_ + k] = spread[k] * spread[k] / experts_[j].noise;
-  }
+  });
   for (std::size_t k = 0; k < n_d_; ++k) {
     const Blend& blend = blends_[k];
     double variance = 0;
@@ -458,17 +482,26 @@ StepReport AutoLearner::refuse() {
                  .weights = {}});
 }
 
+// job(j) for every expert; they know nothing of each other.
+template <class Job>
+void AutoLearner::each_expert(const Job& job) {
+  workers_.run(experts_.size(), [&](std::size_t k) { job(by_cost_[k]); });
+}
+
 // Every expert moves on, and learns target_ if there is one; what they report, added up.
 void AutoLearner::step_experts(StepReport& report, bool has_target) {
   if (!has_experts()) return;
   report.status = StepStatus::rejected_covariance;
-  for (Expert& e : experts_) {
+  each_expert([&](std::size_t j) {
+    Expert& e = experts_[j];
     const auto z = view(e, z_);
-    const StepReport one = has_target ? e.learner->learn(z, target_) : e.learner->advance(z);
-    report.status = std::min(report.status, one.status);
-    report.applied += one.applied;
-    report.rejected += one.rejected;
+    e.report = has_target ? e.learner->learn(z, target_) : e.learner->advance(z);
     if (has_target) replay(e, 0);
+  });
+  for (const Expert& e : experts_) {
+    report.status = std::min(report.status, e.report.status);
+    report.applied += e.report.applied;
+    report.rejected += e.report.rejected;
   }
 }
 
@@ -484,9 +517,9 @@ void AutoLearner::replay(Expert& e, std::size_t turn) {
 void AutoLearner::learn_again(Expert& e, std::size_t age) {
   const auto row = memory_[age];
   if (!all_finite(row)) return;  // was not believed
-  standardise(row.first(n_in_), row.subspan(n_in_, history_.lags() * n_d_), replay_z_);
-  standardise_target(row.last(n_d_), target_again_);
-  e.learner->learn(view(e, replay_z_), target_again_);
+  standardise(row.first(n_in_), row.subspan(n_in_, history_.lags() * n_d_), e.z);
+  standardise_target(row.last(n_d_), e.target);
+  e.learner->learn(view(e, e.z), e.target);
 }
 
 // A stream whose errors are suddenly far above the usual has changed. What it was like before is
@@ -509,8 +542,9 @@ void AutoLearner::watch() {
   if (since_change_ < quiet || !(changed || over)) return;
   since_change_ = 0;
   memory_.keep(memory_.size() < believed ? memory_.size() : believed);
-  for (Expert& e : experts_)
-    if (over || e.plan.replays > 0) start_over(e);
+  each_expert([&](std::size_t j) {
+    if (over || experts_[j].plan.replays > 0) start_over(experts_[j]);
+  });
   for (Blend& b : blends_) b.become_open();
 }
 
@@ -518,7 +552,7 @@ void AutoLearner::watch() {
 void AutoLearner::start_over() {
   x_moments_.hold();
   d_moments_.hold();
-  for (Expert& e : experts_) start_over(e);
+  each_expert([&](std::size_t j) { start_over(experts_[j]); });
 }
 
 void AutoLearner::start_over(Expert& e) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "core/workers.h"
 #include "kalstream/learner.h"
 #include "learner/blend.h"
 #include "learner/history.h"
@@ -113,16 +114,24 @@ class AutoLearner final : public Learner {
   const Learner& network(std::size_t j) const { return *experts_[j].learner; }
 
  private:
+  AutoLearner(const Auto& options, const NetworkOptions& network, std::vector<ExpertPlan> plans);
+
   struct Expert {
     ExpertPlan plan;
     std::unique_ptr<Learner> learner;
-    double noise;  // r of its filter
+    double noise;                     // r of its filter
+    std::vector<double> z = {};       // of a sample learnt again …
+    std::vector<double> target = {};  // … standardised
+    StepReport report = {};
   };
 
   bool has_experts() const { return samples_ >= first_hold; }
   std::size_t size() const { return experts_.size() + 2; }  // and naive and mean
   std::span<const double> view(const Expert& expert, std::span<const double> z) const;
-  void standardise(std::span<const double> x, std::span<const double> targets, std::span<double> z);
+  template <class Job>
+  void each_expert(const Job& job);
+  void standardise(std::span<const double> x, std::span<const double> targets,
+                   std::span<double> z) const;
   void standardise_target(std::span<const double> d, std::span<double> target) const;
   void combine(std::span<const double> last, std::span<double> d_hat);
   void predict_first(std::span<double> d_hat) const;
@@ -162,10 +171,8 @@ class AutoLearner final : public Learner {
 
   std::vector<double> x_;  // the input of the last prediction
   bool predicted_ = false;
-  std::vector<double> z_;  // standardised: inputs, then past targets
-  std::vector<double> replay_z_;
-  std::vector<double> target_;  // standardised
-  std::vector<double> target_again_;
+  std::vector<double> z_;             // standardised: inputs, then past targets
+  std::vector<double> target_;        // standardised
   std::vector<double> expert_d_hat_;  // size() × n_d
   std::vector<double> q_;
   std::vector<double> d_hat_;
@@ -175,6 +182,8 @@ class AutoLearner final : public Learner {
   std::vector<double> weights_;
   TargetHistory ahead_history_;
   std::vector<double> ahead_;
+  std::vector<std::size_t> by_cost_;  // the experts, the most expensive first
+  Workers workers_;
 };
 
 }  // namespace kalstream

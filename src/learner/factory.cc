@@ -46,7 +46,10 @@ std::unique_ptr<Learner> make(const NetworkOptions& network, const Algorithm2& o
   const double rate =
       options.mixing_rate.value_or(1 / (8.0 * static_cast<double>(network.outputs)));
   return std::make_unique<Mixture>(std::move(experts),
-                                   MixtureOptions{std::move(prior), rate, options.feedback});
+                                   MixtureOptions{.prior_weights = std::move(prior),
+                                                  .mixing_rate = rate,
+                                                  .feedback = options.feedback,
+                                                  .threads = options.threads});
 }
 
 // The scaler is inside of the lags: it knows the moments of the targets.

@@ -20,7 +20,9 @@ Mixture::Mixture(std::vector<std::unique_ptr<Learner>> experts, MixtureOptions o
       d_hat_(outputs()),
       spread_(outputs()),
       e_(outputs()),
-      ahead_(outputs()) {
+      ahead_(outputs()),
+      reports_(size()),
+      workers_(workers_for(options_.threads, size())) {
   find_networks();
   set_log_weights_to_prior();
 }
@@ -34,7 +36,9 @@ Mixture::Mixture(const Mixture& other)
       d_hat_(other.d_hat_),
       spread_(other.spread_),
       e_(other.e_),
-      ahead_(other.ahead_) {
+      ahead_(other.ahead_),
+      reports_(other.reports_),
+      workers_(other.workers_) {
   for (const auto& expert : other.experts_) experts_.push_back(expert->clone());
   find_networks();
 }
@@ -64,12 +68,13 @@ void Mixture::normalise() {
 // d̂_j of every expert and d̂ = Σ w_j d̂_j. False if an expert cannot use x.
 bool Mixture::gather_predictions(std::span<const double> x) {
   const std::size_t n_d = d_hat_.size();
-  std::fill(d_hat_.begin(), d_hat_.end(), 0.0);
-  for (std::size_t j = 0; j < size(); ++j) {
+  workers_.run(size(), [&](std::size_t j) {
     const auto d_hat_j = experts_[j]->predict(x);
     std::copy(d_hat_j.begin(), d_hat_j.end(), expert_d_hat_.begin() + j * n_d);
-    kernels::active().axpy(n_d, w_[j], d_hat_j.data(), d_hat_.data());
-  }
+  });
+  std::fill(d_hat_.begin(), d_hat_.end(), 0.0);
+  for (std::size_t j = 0; j < size(); ++j)
+    kernels::active().axpy(n_d, w_[j], &expert_d_hat_[j * n_d], d_hat_.data());
   return all_finite(d_hat_);
 }
 
@@ -114,10 +119,10 @@ StepReport Mixture::advance(std::span<const double> x) {
 
 // What the experts report of one step, added up.
 template <class Step>
-StepReport Mixture::each(Step step) {
+StepReport Mixture::each(const Step& step) {
+  workers_.run(size(), [&](std::size_t j) { reports_[j] = step(j); });
   StepReport total{.status = StepStatus::rejected_covariance, .experts = size(), .weights = w_};
-  for (std::size_t j = 0; j < size(); ++j) {
-    const StepReport one = step(j);
+  for (const StepReport& one : reports_) {
     total.status = std::min(total.status, one.status);  // in the order of what was achieved
     total.applied += one.applied;
     total.rejected += one.rejected;

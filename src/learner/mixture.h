@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "core/workers.h"
 #include "kalstream/learner.h"
 #include "learner/network_learner.h"
 
@@ -12,6 +13,7 @@ struct MixtureOptions {
   std::vector<double> prior_weights;  ///< one per expert, positive
   double mixing_rate = 0.125;         ///< η
   Feedback feedback = Feedback::own;
+  std::size_t threads = 1;
 };
 
 /// d̂ = Σ w_j d̂_j / Σ w_j;  w_j ← w_j·exp(−η‖d − d̂_j‖²). With η ≤ 1/(8 n_d), uniform priors and
@@ -47,7 +49,7 @@ class Mixture final : public Learner {
   void find_networks();
   bool gather_predictions(std::span<const double> x);
   template <class Step>
-  StepReport each(Step step);
+  StepReport each(const Step& step);
   StepReport refuse();
   void reweight(std::span<const double> d);
   void set_log_weights_to_prior();
@@ -63,6 +65,8 @@ class Mixture final : public Learner {
   std::vector<double> spread_;
   std::vector<double> e_;      // of the mixture
   std::vector<double> ahead_;  // the last forecast
+  std::vector<StepReport> reports_;
+  Workers workers_;
 };
 
 }  // namespace kalstream

@@ -189,6 +189,7 @@ void fields(Algorithm2& o, auto& f) {
   f("prior_weights", o.prior_weights);
   f("mixing_rate", o.mixing_rate);
   f("feedback", o.feedback);
+  f("threads", o.threads);
 }
 void fields(Rls& o, auto& f) {
   f("initial_covariance", o.initial_covariance);
@@ -205,6 +206,7 @@ void fields(Auto& o, auto& f) {
   f("experts", o.experts);
   f("past_targets", o.lags);
   f("full_ekf", o.full_ekf);
+  f("threads", o.threads);
 }
 
 // In the order of the variant.
