@@ -107,9 +107,9 @@ struct Adam {
 /// unit with its four gates, per gate matrix, or a single one.
 enum class Partition { node, unit, gate, full };
 
-/// Eqs 10–13. S = HPHᵀ + rI;  θ ← θ + PHᵀS⁻¹e;  P ← P − PHᵀS⁻¹HP + qI;  P₁ = p₁I. A block of P in
-/// which a variance has grown to max(2p₁, 10,000q) is halved, here and in the rules below: qI alone
-/// would let P grow for ever along whatever no sample excites (docs/robustness.md).
+/// Eqs 10–13. S = HPHᵀ + rI;  θ ← θ + PHᵀS⁻¹e;  P ← P − PHᵀS⁻¹HP + qI;  P₁ = p₁I. In a long life
+/// (docs/robustness.md), here and in the rules below, a block of P with a variance of max(2p₁,
+/// 10,000q) is halved, and after 131,072 updates weights that no sample excites return towards 0.
 struct Ekf {
   double initial_covariance = 100;
   Schedule measurement_noise = 3;

@@ -22,8 +22,11 @@ constexpr double least_information = 1e-12;
 // get there: they gain at most Σq = p₁/2 (addition, 100,000 samples).
 constexpr double most_of_initial = 2;
 constexpr double most_of_noise = 1e4;
-// Updates between two looks for such variances: a look costs a pass over D.
+// Updates between two looks for such variances, and between two returns to the prior: a look costs
+// a pass over D, a return one over P.
 constexpr std::uint64_t look_interval = 64;
+// The update from which on the prior returns; published runs are shorter.
+constexpr std::uint64_t first_return = 131'072;
 
 // What a diagonal gains, in relation to itself, from an update its covariance did not allow: more
 // than the rounding of years, and nothing to a filter that learns.
@@ -44,6 +47,13 @@ std::size_t tiled_size(std::size_t n) {
 std::size_t first_column(std::size_t part, std::size_t N) {
   const double left = 1 - static_cast<double>(part) / parts;
   return N - static_cast<std::size_t>(std::sqrt(left) * static_cast<double>(N));
+}
+
+// Where in θ weight k of a block is.
+std::size_t place_in_theta(const Block& weights, std::size_t k) {
+  auto s = weights.begin();
+  for (; k >= s->length; ++s) k -= s->length;
+  return s->offset + k;
 }
 
 StepStatus status_of(int faults) {
@@ -234,6 +244,56 @@ void BlockKalman::halve(const Group& g, std::size_t lane) {
   for (std::size_t k = first; k < width * g.rows; k += step) D_[g.offset + k] /= 2;
 }
 
+// qI makes a filter forget, in the end also what was known before the first sample: that weights
+// are small. Along what no sample excites they would then wander for ever, until a network is
+// saturated or unstable. So one weight k of every block in turn is measured to be 0, with noise v:
+//
+//     θ_i ← θ_i − P_i e_k θ_k/(p_kk + v);   P_i ← P_i − P_i e_k e_kᵀP_i/(p_kk + v)
+//
+// A weight without excitation gains c = 64 n q until its turn comes again, and settles at p₁ for
+// p₁v/(p₁ + v) + c = p₁, v = p₁²/c − p₁ (if that is less than p₁, near c). What is known well, P_i
+// leaves as it is.
+void BlockKalman::return_to_prior(std::span<double> theta) {
+  if (t_ < first_return || t_ % look_interval != 0) return;
+  const double q = options_.process_noise.at(t_);
+  if (q == 0) return;
+  const double p1 = options_.initial_covariance;
+  bool sound = true;
+  std::copy(D_.begin(), D_.end(), D_new_.begin());
+  for (const Group& g : groups_) {
+    const double c = static_cast<double>(look_interval * g.n) * q;
+    const double v = std::max(p1 * p1 / c - p1, p1);
+    const std::size_t k = t_ / look_interval % g.n;
+    double* P = P_.data() + g.P_offset;
+    downdate(g, P);
+    double* W = &W_[n_d_ * g.offset];
+    std::fill_n(W, n_d_ * width * g.rows, 0.0);
+    for (std::size_t lane = 0; lane < g.blocks; ++lane) {
+      const double p_kk = D_[g.offset + place(g, lane, k)];
+      const double theta_k = theta[place_in_theta(blocks_[g.first_block + lane].weights, k)];
+      for (std::size_t r = 0; r < g.n; ++r) {
+        const double p_rk = r == k  ? p_kk
+                            : r > k ? P[place(g, lane, r, k)]
+                                    : P[place(g, lane, k, r)];
+        const std::size_t at = place(g, lane, r);
+        W[at] = p_rk / std::sqrt(p_kk + v);
+        D_new_[g.offset + at] -= W[at] * W[at];
+        sound = sound && D_new_[g.offset + at] > 0;
+        H_[n_d_ * g.offset + at] = -p_rk * theta_k / (p_kk + v);
+      }
+    }
+    scatter_change(g);
+  }
+  if (!sound ||
+      !active().add_within(theta.size(), theta.data(), largest_magnitude, theta_new_.data())) {
+    std::fill(W_.begin(), W_.end(), 0.0);
+    return;
+  }
+  std::copy(theta_new_.begin(), theta_new_.end(), theta.begin());
+  std::swap(D_, D_new_);
+  trace_ = active().sum(D_.size(), D_.data());
+}
+
 // P_i ← P_i + ε diag P_i. Rounding can make hᵀPh negative where it is next to nothing beside the
 // variances of P, above all without process noise; every later update along h would be refused,
 // too, and the rule had stopped learning for ever. A correlation beyond 1 is more than rounding of
@@ -267,6 +327,7 @@ StepStatus BlockKalman::update(std::span<const double> e, std::span<const double
   const StepStatus status = apply(e, theta);
   ++t_;
   limit_growth();
+  if (status == StepStatus::applied) return_to_prior(theta);
   return status;
 }
 

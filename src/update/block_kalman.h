@@ -19,8 +19,10 @@ namespace kalstream {
 ///     r = noise_floor(t) + noise_factor·Tr(HPHᵀ)/n_d
 ///
 /// and nothing happens (but see process_noise_when_gated) unless ‖e‖² > gate_threshold. For a long
-/// life: P_i is halved when one of its variances has grown to max(2p₁, 10,000q), and gains 1e-10 of
-/// its diagonal after an update that P did not allow, so that the next may be allowed; if
+/// life: P_i is halved when one of its variances has grown to max(2p₁, 10,000q); from update
+/// 131,072 on the prior returns: every 64th update one weight of each block in turn is measured to
+/// be 0, with the noise at which variances that no sample reduces settle at p₁; and P gains 1e-10
+/// of its diagonal after an update that it did not allow, so that the next may be allowed; if
 /// correlations are beyond 1, it loses them all.
 struct BlockKalmanOptions {
   Partition partition = Partition::full;
@@ -108,6 +110,7 @@ class BlockKalman final : public UpdateRule {
   void add_process_noise(double q);
   void limit_growth();
   void halve(const Group& g, std::size_t lane);
+  void return_to_prior(std::span<double> theta);
   void mend();
   bool is_broken(const Group& g, std::size_t lane) const;
 

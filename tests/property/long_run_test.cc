@@ -119,6 +119,94 @@ TEST(LimitedGrowth, TakesNothingFromWeightsThatLearn) {
   EXPECT_GT(near_steady, 0.95 * steps / 50);
 }
 
+// The 131,072nd update and the 64th after each: the textbook update, then one weight of every block
+// is measured to be 0. Skipped samples count, and are the fast way there.
+TEST(ReturnToPrior, MeasuresOneWeightOfEveryBlockToBeZero) {
+  const double p1 = 2;
+  const double r = 0.7;
+  for (const double q : {1e-4, 1e-2})  // v = p₁²/c − p₁, and p₁ where that is less
+    for (const Partition partition : {Partition::node, Partition::unit, Partition::full})
+      for (const std::size_t n_d : {1, 2}) {
+        const ParameterLayout layout(test::small_network(2, 3, n_d));
+        const std::size_t n_theta = layout.size();
+        BlockKalman rule({.partition = partition,
+                          .initial_covariance = p1,
+                          .process_noise = q,
+                          .noise_floor = r},
+                         layout);
+        Rng rng(5);
+        Vector theta = normals(rng, n_theta);
+        for (int t = 0; t < 131'072 - 100; ++t) rule.skip();
+        int returned = 0;
+        for (std::uint64_t t = 131'072 - 100; t < 131'072 + 500; ++t) {
+          const Vector H = normals(rng, n_d * n_theta, 0.3);
+          const Vector e = normals(rng, n_d, 0.1);
+          std::vector<MatrixXd> P;
+          for (std::size_t i = 0; i < rule.block_count(); ++i) P.push_back(covariance(rule, i));
+          Vector expected = theta;
+          ASSERT_EQ(rule.update(e, H, theta), StepStatus::applied);
+          const bool returns = t + 1 >= 131'072 && (t + 1) % 64 == 0;
+          returned += returns ? 1 : 0;
+          for (std::size_t i = 0; i < P.size(); ++i) {
+            const auto n = P[i].rows();
+            std::vector<std::size_t> places;
+            for (const Segment& s : rule.block(i))
+              for (std::size_t m = 0; m < s.length; ++m) places.push_back(s.offset + m);
+            MatrixXd H_i(n_d, n);
+            VectorXd theta_i(n);
+            for (Eigen::Index m = 0; m < n; ++m) {
+              const std::size_t place = places[static_cast<std::size_t>(m)];
+              theta_i(m) = expected[place];
+              for (std::size_t k = 0; k < n_d; ++k)
+                H_i(static_cast<Eigen::Index>(k), m) = H[k * n_theta + place];
+            }
+            const MatrixXd S = H_i * P[i] * H_i.transpose() + r * MatrixXd::Identity(n_d, n_d);
+            const MatrixXd G = P[i] * H_i.transpose() * S.inverse();
+            theta_i += G * Eigen::Map<const VectorXd>(e.data(), static_cast<Eigen::Index>(n_d));
+            P[i] -= G * H_i * P[i];
+            P[i] += q * MatrixXd::Identity(n, n);
+            if (returns) {
+              const double c = 64 * static_cast<double>(n) * q;
+              const double v = std::max(p1 * p1 / c - p1, p1);
+              const auto k = static_cast<Eigen::Index>((t + 1) / 64) % n;
+              const VectorXd g = P[i].col(k) / (P[i](k, k) + v);
+              theta_i -= g * theta_i(k);
+              P[i] -= g * P[i].row(k).eval();
+            }
+            ASSERT_LE((covariance(rule, i) - P[i]).cwiseAbs().maxCoeff(), 1e-12) << t;
+            for (Eigen::Index m = 0; m < n; ++m)
+              ASSERT_NEAR(theta[places[static_cast<std::size_t>(m)]], theta_i(m), 1e-12) << t;
+          }
+        }
+        EXPECT_EQ(returned, 8);
+      }
+}
+
+// Weights that no sample excites go to 0, and their variance to p₁; one that learns hardly notices.
+TEST(ReturnToPrior, TakesBackWeightsThatLearnNothing) {
+  const double p1 = 1;
+  const double q = 1e-4;
+  const ParameterLayout layout(test::small_network(1, 1, 1));
+  BlockKalman rule({.partition = Partition::full,
+                    .initial_covariance = p1,
+                    .process_noise = q,
+                    .noise_floor = 1},
+                   layout);
+  for (int t = 0; t < 131'072; ++t) rule.skip();
+  Vector theta(layout.size(), 3.0);
+  Vector H(layout.size());
+  H[3] = 1;
+  for (int t = 0; t < 100'000; ++t)
+    ASSERT_EQ(rule.update(Vector{5 - theta[3]}, H, theta), StepStatus::applied);
+  const MatrixXd P = covariance(rule, 0);
+  const double steady = (q + std::sqrt(q * q + 4 * q)) / 2 + q;
+  for (std::size_t n = 0; n < theta.size(); ++n) {
+    const auto k = static_cast<Eigen::Index>(n);
+    EXPECT_NEAR(P(k, k), n == 3 ? steady : p1, n == 3 ? 0.01 * steady : 0.1 * p1);
+    EXPECT_NEAR(theta[n], n == 3 ? 5.0 : 0.0, 0.01);
+  }
+}
+
 // A loaded learner halves when the one that was never stopped does.
 TEST(LimitedGrowth, GoesOnFromASnapshot) {
   auto network = test::small_network(1, 1, 1);

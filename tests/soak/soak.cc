@@ -1,13 +1,14 @@
 // A long life: every learner over millions of samples, then under attack.
 //
 //     kalstream_soak [--samples N] [--minutes M] [--learner NAME,…] [--stream NAME,…] [--age N]
-//                    [--attack N] [--after N]
+//                    [--attack N] [--after N] [--seed N]
 //
 // prints a line whenever the number of samples has about doubled, and ends with 1 if anything was
 // not finite, a covariance no longer positive definite, memory grew, errors got worse with the
 // years, or a learner did not recover from an attack. Streams (friedman, drifting, mackey-glass;
 // attacks count as one) have --samples, or what so many --minutes allow; attacks come at an --age
-// of samples and last for --attack samples, and the learner has --after samples to recover.
+// of samples and last for --attack samples, and the learner has --after samples to recover. --seed
+// is that of the first weights and of the streams' noise.
 // docs/robustness.md tells what was found.
 #include <malloc.h>
 
@@ -127,8 +128,9 @@ std::vector<Contender> contenders() {
           {"ekf", Ekf{}},         {"auto", Auto{.experts = 6, .lags = 8}}};
 }
 
-LearnerOptions options_of(const Contender& c, std::size_t inputs, std::size_t hidden) {
-  return {.network = {.inputs = inputs, .hidden = hidden}, .rule = c.rule};
+LearnerOptions options_of(const Contender& c, std::size_t inputs, std::size_t hidden,
+                          std::uint64_t seed) {
+  return {.network = {.inputs = inputs, .hidden = hidden, .seed = seed}, .rule = c.rule};
 }
 
 std::vector<const BlockKalman*> covariances_of(const Learner& learner) {
@@ -212,6 +214,7 @@ struct Limits {
   std::size_t age = 20'000;   // samples before an attack …
   std::size_t attack = 200;   // … of it …
   std::size_t after = 5000;   // … and after it
+  std::uint64_t seed = 1;
 };
 
 using Clock = std::chrono::steady_clock;
@@ -225,7 +228,7 @@ double seconds_since(Clock::time_point start) {
 void live(const Contender& c, const std::string& stream, std::size_t inputs,
           const std::function<const Sample&()>& next, const Limits& limits) {
   const std::string what = c.name + " on " + stream;
-  const auto learner = make_learner(options_of(c, inputs, 8));
+  const auto learner = make_learner(options_of(c, inputs, 8, limits.seed));
   const auto start = Clock::now();
   Score part;
   std::vector<Score> tenths;  // of a million
@@ -319,8 +322,8 @@ std::vector<Attack> attacks() {
   };
 }
 
-std::unique_ptr<Learner> raw_learner(const Contender& c) {
-  const LearnerOptions o = options_of(c, 10, 4);
+std::unique_ptr<Learner> raw_learner(const Contender& c, std::uint64_t seed) {
+  const LearnerOptions o = options_of(c, 10, 4, seed);
   return takes_raw_data(c.rule) ? make_learner(o) : make_scaled_learner(o);
 }
 
@@ -340,10 +343,10 @@ double learn(Learner& learner, Friedman& stream, std::size_t samples, const std:
 }
 
 void recover(const Contender& c, const Limits& limits) {
-  Friedman untroubled(4, false);
-  const double usual = learn(*raw_learner(c), untroubled, limits.after, c.name);
-  Friedman stream_before(3, false);
-  const auto learner_before = raw_learner(c);
+  Friedman untroubled(limits.seed + 3, false);
+  const double usual = learn(*raw_learner(c, limits.seed), untroubled, limits.after, c.name);
+  Friedman stream_before(limits.seed + 2, false);
+  const auto learner_before = raw_learner(c, limits.seed);
   learn(*learner_before, stream_before, limits.age, c.name);
   for (const Attack& attack : attacks()) {
     const std::string what = c.name + " after '" + attack.name + "'";
@@ -393,6 +396,8 @@ int run(const std::vector<std::string>& arguments) {
       limits.attack = static_cast<std::size_t>(number);
     } else if (name == "--after" && number >= 1) {
       limits.after = static_cast<std::size_t>(number);
+    } else if (name == "--seed" && number >= 1) {
+      limits.seed = static_cast<std::uint64_t>(number);
     } else if (name == "--learner") {
       learners = value;
     } else if (name == "--stream") {
@@ -400,16 +405,17 @@ int run(const std::vector<std::string>& arguments) {
     } else {
       std::printf(
           "kalstream_soak [--samples N] [--minutes M] [--learner NAME,…] [--stream "
-          "friedman,drifting,mackey-glass,attacks] [--age N] [--attack N] [--after N]\n");
+          "friedman,drifting,mackey-glass,attacks] [--age N] [--attack N] [--after N] [--seed "
+          "N]\n");
       return 2;
     }
   }
   for (const Contender& c : contenders()) {
     if (!has(learners, c.name)) continue;
     if (has(streams, "attacks")) recover(c, limits);
-    Friedman still(1, false);
-    Friedman drifting(2, true);
-    MackeyGlass series(1);
+    Friedman still(limits.seed, false);
+    Friedman drifting(limits.seed + 1, true);
+    MackeyGlass series(limits.seed);
     const auto live_on = [&](const char* stream, std::size_t inputs, auto& source) {
       if (has(streams, stream))
         live(
