@@ -253,44 +253,41 @@ void BlockKalman::halve(const Group& g, std::size_t lane) {
 // A weight without excitation gains c = 64 n q until its turn comes again, and settles at p₁ for
 // p₁v/(p₁ + v) + c = p₁, v = p₁²/c − p₁ (if that is less than p₁, near c). What is known well, P_i
 // leaves as it is.
-void BlockKalman::return_to_prior(std::span<double> theta) {
+void BlockKalman::return_to_prior(AlignedVector& theta) {
   if (t_ < first_return || t_ % look_interval != 0) return;
   const double q = options_.process_noise.at(t_);
   if (q == 0) return;
   const double p1 = options_.initial_covariance;
   bool sound = true;
   std::copy(D_.begin(), D_.end(), D_new_.begin());
+  std::fill(V_.begin(), V_.end(), 0.0);
   for (const Group& g : groups_) {
     const double c = static_cast<double>(look_interval * g.n) * q;
     const double v = std::max(p1 * p1 / c - p1, p1);
     const std::size_t k = t_ / look_interval % g.n;
     double* P = P_.data() + g.P_offset;
     downdate(g, P);
-    double* W = &W_[n_d_ * g.offset];
-    std::fill_n(W, n_d_ * width * g.rows, 0.0);
+    double* W = &V_[n_d_ * g.offset];
+    std::fill(u_.begin(), u_.end(), 0.0);
     for (std::size_t lane = 0; lane < g.blocks; ++lane) {
       const double p_kk = D_[g.offset + place(g, lane, k)];
-      const double theta_k = theta[place_in_theta(blocks_[g.first_block + lane].weights, k)];
+      const double root = std::sqrt(p_kk + v);
+      u_[lane] = -theta[place_in_theta(blocks_[g.first_block + lane].weights, k)] / root;
       for (std::size_t r = 0; r < g.n; ++r) {
         const double p_rk = r == k  ? p_kk
                             : r > k ? P[place(g, lane, r, k)]
                                     : P[place(g, lane, k, r)];
         const std::size_t at = place(g, lane, r);
-        W[at] = p_rk / std::sqrt(p_kk + v);
+        W[at] = p_rk / root;
         D_new_[g.offset + at] -= W[at] * W[at];
         sound = sound && D_new_[g.offset + at] > 0;
-        H_[n_d_ * g.offset + at] = -p_rk * theta_k / (p_kk + v);
       }
     }
-    scatter_change(g);
+    sound = move(g, theta.data()) && sound;
   }
-  if (!sound ||
-      !active().add_within(theta.size(), theta.data(), largest_magnitude, theta_new_.data())) {
-    std::fill(W_.begin(), W_.end(), 0.0);
-    return;
-  }
-  std::copy(theta_new_.begin(), theta_new_.end(), theta.begin());
-  std::swap(D_, D_new_);
+  downdate_waits_ = false;
+  if (!sound) return;
+  accept(theta);
   trace_ = active().sum(D_.size(), D_.data());
 }
 
@@ -347,13 +344,18 @@ StepStatus BlockKalman::apply(std::span<const double> e, AlignedVector& theta) {
     if (!move(g, theta.data())) return StepStatus::rejected_non_finite;
   }
 
+  accept(theta);
+  backward_ = !backward_;
+  trace_ = trace;
+  return StepStatus::applied;
+}
+
+// The candidates take their places.
+void BlockKalman::accept(AlignedVector& theta) {
   std::swap(theta, theta_new_);
   std::swap(D_, D_new_);
   std::swap(W_, V_);
   downdate_waits_ = true;
-  backward_ = !backward_;
-  trace_ = trace;
-  return StepStatus::applied;
 }
 
 // The part of an update that does not need e: PHᵀ and HPHᵀ for every block.

@@ -96,6 +96,7 @@ class BlockKalman final : public UpdateRule {
   void add_group(std::size_t first_block, std::size_t blocks, bool interleaved);
   void pass_over(std::span<const double> H);
   StepStatus apply(std::span<const double> e, AlignedVector& theta);
+  void accept(AlignedVector& theta);
   void gather(const Group& g, std::span<const double> H);
   void pass(const Group& g, double* P, double* V);
   void downdate(const Group& g, double* P) const;
@@ -110,7 +111,7 @@ class BlockKalman final : public UpdateRule {
   void add_process_noise(double q);
   void limit_growth();
   void halve(const Group& g, std::size_t lane);
-  void return_to_prior(std::span<double> theta);
+  void return_to_prior(AlignedVector& theta);
   void mend();
   bool is_broken(const Group& g, std::size_t lane) const;
 

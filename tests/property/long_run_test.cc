@@ -135,7 +135,7 @@ TEST(ReturnToPrior, MeasuresOneWeightOfEveryBlockToBeZero) {
                           .noise_floor = r},
                          layout);
         Rng rng(5);
-        Vector theta = normals(rng, n_theta);
+        AlignedVector theta = test::aligned(normals(rng, n_theta));
         for (int t = 0; t < 131'072 - 100; ++t) rule.skip();
         int returned = 0;
         for (std::uint64_t t = 131'072 - 100; t < 131'072 + 500; ++t) {
@@ -143,7 +143,7 @@ TEST(ReturnToPrior, MeasuresOneWeightOfEveryBlockToBeZero) {
           const Vector e = normals(rng, n_d, 0.1);
           std::vector<MatrixXd> P;
           for (std::size_t i = 0; i < rule.block_count(); ++i) P.push_back(covariance(rule, i));
-          Vector expected = theta;
+          const AlignedVector expected = theta;
           ASSERT_EQ(rule.update(e, H, theta), StepStatus::applied);
           const bool returns = t + 1 >= 131'072 && (t + 1) % 64 == 0;
           returned += returns ? 1 : 0;
@@ -193,7 +193,7 @@ TEST(ReturnToPrior, TakesBackWeightsThatLearnNothing) {
                     .noise_floor = 1},
                    layout);
   for (int t = 0; t < 131'072; ++t) rule.skip();
-  Vector theta(layout.size(), 3.0);
+  AlignedVector theta(layout.size(), 3.0);
   Vector H(layout.size());
   H[3] = 1;
   for (int t = 0; t < 100'000; ++t)
