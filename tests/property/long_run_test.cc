@@ -207,6 +207,31 @@ TEST(ReturnToPrior, TakesBackWeightsThatLearnNothing) {
   }
 }
 
+// To be asked for its spread, or to be saved and loaded, makes no difference to a learner whose
+// prior returns.
+TEST(ReturnToPrior, GoesOnFromASnapshot) {
+  auto network = test::small_network(1, 1, 1);
+  network.window = 1;
+  const auto learner = make_learner({network, Iekf{.partition = Partition::node}});
+  Rng rng(6);
+  const auto learn = [](Learner& one, double x) {
+    return one.learn(Vector{x}, Vector{0.5 * std::tanh(x)}).covariance_trace;
+  };
+  for (int t = 0; t < 131'000; ++t) learn(*learner, rng.normal());
+  auto stopped = learner->clone();
+  const auto asked = learner->clone();
+  for (int t = 131'000; t < 131'500; ++t) {
+    const double x = rng.normal();
+    if (t % 16 == 0) stopped = load(save(*stopped));
+    asked->predict(Vector{x});
+    asked->spread();
+    const double trace = learn(*learner, x);
+    ASSERT_EQ(learn(*stopped, x), trace) << t;
+    ASSERT_EQ(learn(*asked, x), trace) << t;
+    ASSERT_EQ(asked->predict(Vector{0.3})[0], learner->predict(Vector{0.3})[0]) << t;
+  }
+}
+
 // A loaded learner halves when the one that was never stopped does.
 TEST(LimitedGrowth, GoesOnFromASnapshot) {
   auto network = test::small_network(1, 1, 1);
