@@ -46,6 +46,8 @@ void each_number(Status& s, const Visit& visit) {
         s.updates_gated);
   visit({counter, "updates_rejected_total", "Updates the learner's own guard refused."}, "",
         s.updates_rejected);
+  visit({counter, "inputs_held_total", "Missing inputs that the last value stood in for."}, "",
+        s.inputs_held);
   visit({counter, "checkpoints_written_total", "Checkpoints written."}, "", s.checkpoints_written);
   visit({counter, "checkpoint_failures_total", "Checkpoints that could not be written."}, "",
         s.checkpoint_failures);
