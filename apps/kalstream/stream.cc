@@ -175,7 +175,7 @@ std::string summary(const StreamStatus& s) {
 
 std::string summary_json(const StreamStatus& s) {
   const auto number = [](double v) {
-    return std::isfinite(v) ? nlohmann::json(v) : nlohmann::json();
+    return std::isfinite(v) ? nlohmann::ordered_json(v) : nlohmann::ordered_json();
   };
   const nlohmann::ordered_json json{
       {"learner", s.learner},

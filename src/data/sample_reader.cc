@@ -398,13 +398,11 @@ Sample& SampleReader::read(std::string_view line, std::uint64_t number) {
     sample_.d.clear();
   const bool no_inputs = sample_.missing == sample_.x.size();
   const bool anything = !no_inputs || !sample_.id.empty() || !sample_.d.empty();
-  if (sample_.missing == 0) {
-    sample_.kind = Sample::Kind::inputs;
-  } else if (no_inputs && !sample_.id.empty() && !sample_.d.empty()) {
+  if (!inputs_.empty() && no_inputs && !sample_.id.empty() && !sample_.d.empty()) {
     sample_.kind = Sample::Kind::label;
     sample_.x.clear();
     sample_.missing = 0;
-  } else if (fields_.partial && anything) {
+  } else if (sample_.missing == 0 || (fields_.partial && anything)) {
     sample_.kind = Sample::Kind::inputs;
   } else {
     fail("without a number: " + missing_inputs() +
@@ -445,6 +443,7 @@ void SampleReader::exchange(Archive& archive) {
     }
   }
   archive.require(!settled_ || !targets_.empty());
+  archive.require(inputs() + outputs() <= longest_line);  // no line has more
 }
 
 }  // namespace kalstream

@@ -21,7 +21,7 @@
 namespace kalstream {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;  // as elsewhere: each kind takes long to compile
 
 // Of this very program, so that a run made by an older build is never taken for one of this.
 const std::string& program_checksum() {

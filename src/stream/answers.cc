@@ -125,7 +125,7 @@ void AnswerWriter::write_header() {
   const bool one = shape_.targets.size() == 1;
   const auto add = [&](const std::string& what) {
     for (const std::string& target : shape_.targets)
-      text_ += ',' + csv_field(one ? what : what + '_' + target);
+      text_ += ',' + csv_field(one ? what : fmt::format("{}_{}", what, target));
   };
   const auto add_bounds = [&](const std::string& what) {
     add(what);

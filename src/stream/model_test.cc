@@ -290,6 +290,9 @@ TEST(StreamModel, MissingInputsKeepTheirLastValue) {
   EXPECT_TRUE(model.complete(x));
   EXPECT_EQ(x, (Numbers{3, 4}));
 
+  Numbers too_many{none, 2, 3};
+  EXPECT_FALSE(model.complete(too_many));
+
   Archive from{std::span<const std::byte>(early)};
   const auto again = StreamModel::load(from);
   EXPECT_EQ(again->to_bytes(), early);

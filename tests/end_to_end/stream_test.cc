@@ -23,11 +23,6 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-constexpr int fine = 0;
-constexpr int failure = 1;
-constexpr int usage = 2;
-constexpr int bad_data = 3;
-
 json sample(int t) {
   const double a = std::sin(0.7 * t);
   const double b = std::cos(1.1 * t);
