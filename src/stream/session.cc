@@ -30,6 +30,14 @@ std::string place_of(const std::string& source, std::uint64_t line) {
   return fmt::format("{}:{}", source, line);
 }
 
+// How many threads share the work changes no answer, and older checkpoints do not say.
+std::string without_threads(std::string_view recipe) {
+  std::string text(recipe);
+  if (const std::size_t at = text.find(" threads="); at != std::string::npos)
+    text.erase(at, text.find(' ', at + 1) - at);
+  return text;
+}
+
 }  // namespace
 
 StreamSession::StreamSession(StreamOptions options)
@@ -110,7 +118,7 @@ void StreamSession::exchange(Archive& archive) {
   const std::string own = reader_.settled() ? recipe_text() : "";
   if (!archive.reading()) recipe = own;
   archive.text(recipe);
-  if (recipe != own)
+  if (without_threads(recipe) != without_threads(own))
     throw SnapshotError(
         fmt::format("its learner is another than the options say; use the same "
                     "options as before, or another checkpoint\n  there: {}\n  here:  {}",
