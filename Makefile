@@ -19,7 +19,7 @@ build: packages
 demo: build
 	@build/release/kalstream demo
 
-# The paper's experiments, quick form (about two minutes); DATA=DIR names a folder with its streams
+# The paper's experiments, quick form; DATA=DIR names a folder with its streams
 reproduce: build
 	@build/release/kalstream reproduce all --quick $(if $(DATA),--data "$(DATA)") --out build/reproduction
 

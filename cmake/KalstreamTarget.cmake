@@ -37,9 +37,14 @@ function(kalstream_cold target)
 endfunction()
 
 # kalstream_at_once(target): all files of the target are compiled as one, since headers take longer than
-# what the files themselves have in them. (Not for clang-tidy, which looks at each.)
+# what the files themselves have in them. Not in a Debug build, where one works on single files, nor for
+# clang-tidy, which looks at each.
 function(kalstream_at_once target)
-  if(NOT CMAKE_CXX_CLANG_TIDY)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
+  if(NOT CMAKE_CXX_CLANG_TIDY AND NOT CMAKE_BUILD_TYPE STREQUAL Debug)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0
+                                               DISABLE_PRECOMPILE_HEADERS ON)
+    if(CMAKE_CXX_COMPILER_ID STREQUAL GNU) # takes a file that is included for a header
+      target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
+    endif()
   endif()
 endfunction()

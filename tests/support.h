@@ -18,6 +18,7 @@ namespace kalstream::test {
 using Vector = std::vector<double>;
 
 inline AlignedVector aligned(const Vector& v) { return {v.begin(), v.end()}; }
+inline Vector copy(std::span<const double> v) { return {v.begin(), v.end()}; }
 
 inline Vector normals(Rng& rng, std::size_t n, double scale = 1) {
   Vector v(n);
@@ -59,6 +60,38 @@ inline NetworkOptions small_network(std::size_t inputs, std::size_t hidden, std:
   network.weight_deviation = 0.4;
   return network;
 }
+
+/// w = argmin Σ(d − wᵀx)² + ridge·‖w‖² over what was added: (Σxxᵀ + ridge·I) w = Σxd.
+class LeastSquares {
+ public:
+  explicit LeastSquares(std::size_t n, double ridge = 0) : rows_(n, Vector(n + 1)) {
+    for (std::size_t k = 0; k < n; ++k) rows_[k][k] = ridge;
+  }
+
+  void add(const Vector& x, double d) {
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      for (std::size_t j = 0; j < rows_.size(); ++j) rows_[i][j] += x[i] * x[j];
+      rows_[i].back() += x[i] * d;
+    }
+  }
+
+  /// By elimination; the matrix is positive definite and needs no pivots.
+  Vector solve() const {
+    std::vector<Vector> rows = rows_;
+    const std::size_t n = rows.size();
+    for (std::size_t k = 0; k < n; ++k)
+      for (std::size_t i = 0; i < n; ++i) {
+        const double factor = rows[i][k] / rows[k][k];
+        for (std::size_t j = k; j <= n && i != k; ++j) rows[i][j] -= factor * rows[k][j];
+      }
+    Vector w(n);
+    for (std::size_t k = 0; k < n; ++k) w[k] = rows[k][n] / rows[k][k];
+    return w;
+  }
+
+ private:
+  std::vector<Vector> rows_;  // of the matrix, each with its entry of the right side
+};
 
 struct Stream {
   std::vector<Vector> x;

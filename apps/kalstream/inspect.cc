@@ -209,9 +209,9 @@ void describe_file(const std::string& file) {
       const StreamCounts counts = counts_of(checkpoint);
       fmt::print(
           "\nstream: {} lines, {} refused; {} samples, {} targets learnt, {} missing, {} too "
-          "late; {} updates gated, {} rejected\n",
+          "late; {} updates gated, {} rejected; {} inputs held\n",
           counts.lines, counts.refused, counts.samples, counts.learnt, counts.missing, counts.late,
-          counts.gated, counts.rejected);
+          counts.gated, counts.rejected, counts.held);
     }
   } catch (const SnapshotError& error) {
     throw SnapshotError(fmt::format("{}: {}", file, error.what()));

@@ -48,6 +48,7 @@ struct StreamArguments {
   std::string metrics_file;
   std::optional<std::uint16_t> metrics_port;
   std::string json;
+  std::string missing = "refuse";
   bool strict = false;
   bool quiet = false;
 };
@@ -152,6 +153,7 @@ std::string summary(const StreamStatus& s) {
   };
   also(s.labels_pending, "still waiting for a target");
   also(s.labels_late, "targets too late");
+  also(s.inputs_held, "inputs held");
   also(s.lines_refused, "lines refused");
   also(s.updates_rejected, "updates rejected");
   also(s.models_in_memory + s.models_on_disk > 1 ? s.models_in_memory + s.models_on_disk : 0,
@@ -173,7 +175,7 @@ std::string summary(const StreamStatus& s) {
 
 std::string summary_json(const StreamStatus& s) {
   const auto number = [](double v) {
-    return std::isfinite(v) ? nlohmann::json(v) : nlohmann::json();
+    return std::isfinite(v) ? nlohmann::ordered_json(v) : nlohmann::ordered_json();
   };
   const nlohmann::ordered_json json{
       {"learner", s.learner},
@@ -182,6 +184,7 @@ std::string summary_json(const StreamStatus& s) {
       {"missing", s.targets_missing},
       {"pending", s.labels_pending},
       {"late", s.labels_late},
+      {"held", s.inputs_held},
       {"lines", s.lines_read},
       {"refused", s.lines_refused},
       {"gated", s.updates_gated},
@@ -215,6 +218,7 @@ void stream(const StreamArguments& a) {
   options.fields.columns = a.columns;
   options.fields.id = a.id;
   options.fields.key = a.key;
+  options.fields.partial = a.missing == "hold";
   if (!a.format.empty())
     options.fields.format =
         a.format == "csv" ? SampleFields::Format::delimited : SampleFields::Format::json;
@@ -273,6 +277,10 @@ void add_stream(CLI::App& app) {
   cmd->add_option("--id", a->id, "Field that names a sample, so that its target can come later")
       ->capture_default_str();
   cmd->add_option("--key", a->key, "Field that names a model: one for each of its values");
+  cmd->add_option("--missing", a->missing,
+                  "Lines that lack inputs: refuse them, or hold the last values of these inputs")
+      ->check(CLI::IsMember({"refuse", "hold"}))
+      ->capture_default_str();
   cmd->add_option("--max-models", a->max_models,
                   "Models in memory; others wait in the folder of --checkpoint")
       ->check(whole_number(1, 1e9))
@@ -345,7 +353,8 @@ void add_stream(CLI::App& app) {
       "  {\"id\":8,\"temp\":21.6,\"load\":0.4}       is predicted and waits\n"
       "  {\"id\":8,\"target\":7.2}                 is its target, learnt when all before it are\n"
       "CSV works the same, with an empty field for what is missing. A line that cannot be used is\n"
-      "answered with the reason and passed over.\n\n"
+      "answered with the reason and passed over; one without all inputs, too, but with\n"
+      "--missing hold the last values stand in.\n\n"
       "  tail -F sensor.jsonl | kalstream stream --interval 0.9\n"
       "  kalstream stream --follow log.csv --target y --checkpoint state.kal --resume\n"
       "  mosquitto_sub -t plant/# | kalstream stream --key device --checkpoint models --resume\n"

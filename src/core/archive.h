@@ -24,8 +24,11 @@ class Archive {
  public:
   using Condition = bool (*)(double);
 
+  static constexpr std::uint64_t newest = ~std::uint64_t{0};
+
   explicit Archive(std::vector<std::byte>& to) : to_(&to) {}
-  explicit Archive(std::span<const std::byte> from) : from_(from) {}
+  explicit Archive(std::span<const std::byte> from, std::uint64_t format = newest)
+      : from_(from), format_(format) {}
 
   /// Samples, places, sizes: up to `most`; by itself a number that a double can still count.
   template <std::unsigned_integral Integer>
@@ -45,6 +48,8 @@ class Archive {
   void text(std::string_view& t);  ///< when reading, a view into what is read
 
   bool reading() const { return to_ == nullptr; }
+  /// Of the file that is read: what is younger is not in it. Only the newest is written.
+  std::uint64_t format() const { return format_; }
   /// Throws SnapshotError unless it holds.
   void require(bool holds) const;
   /// What is still to be read.
@@ -60,6 +65,7 @@ class Archive {
  private:
   std::vector<std::byte>* to_ = nullptr;
   std::span<const std::byte> from_;
+  std::uint64_t format_ = newest;
   std::size_t at_ = 0;
 };
 

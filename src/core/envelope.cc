@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "core/archive.h"
+#include "core/hash.h"
 #include "kalstream/snapshot.h"
 
 namespace kalstream {
@@ -11,13 +11,6 @@ namespace {
 
 constexpr std::size_t word_size = 8;
 constexpr std::size_t header_size = 3 * word_size;  // the first bytes, format, length
-
-// FNV-1a. Each byte goes through steps that can be undone: no single changed one goes unnoticed.
-std::uint64_t checksum(std::span<const std::byte> bytes) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const std::byte b : bytes) hash = (hash ^ std::to_integer<std::uint64_t>(b)) * 0x100000001b3;
-  return hash;
-}
 
 // The word at a place that was left for it.
 void put_word(std::vector<std::byte>& bytes, std::size_t at, std::uint64_t w) {
@@ -47,7 +40,7 @@ std::vector<std::byte> begin(const Envelope& envelope) {
 
 void finish(std::vector<std::byte>& bytes) {
   put_word(bytes, header_size - word_size, bytes.size() + word_size);
-  std::uint64_t sum = checksum(bytes);
+  std::uint64_t sum = fnv1a(bytes);
   Archive(bytes).word(sum);
 }
 
@@ -59,7 +52,7 @@ void append_text(std::vector<std::byte>& bytes, const std::function<void()>& wri
   put_word(bytes, at, bytes.size() - at - word_size);
 }
 
-std::span<const std::byte> open(const Envelope& envelope, std::span<const std::byte> bytes) {
+Archive open(const Envelope& envelope, std::span<const std::byte> bytes) {
   const std::string the = std::string("the ") + envelope.what;
   const std::string none = std::string("this is not a kalstream ") + envelope.what;
   if (!begins_like(envelope, bytes)) throw SnapshotError(none);
@@ -86,9 +79,8 @@ std::span<const std::byte> open(const Envelope& envelope, std::span<const std::b
   const auto summed = bytes.first(bytes.size() - word_size);
   std::uint64_t sum = 0;
   Archive(bytes.last(word_size)).word(sum);
-  if (sum != checksum(summed))
-    throw SnapshotError(the + " is damaged: its checksum does not match");
-  return summed.subspan(header_size);
+  if (sum != fnv1a(summed)) throw SnapshotError(the + " is damaged: its checksum does not match");
+  return Archive(summed.subspan(header_size), format);
 }
 
 }  // namespace kalstream

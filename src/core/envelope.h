@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/archive.h"
+
 namespace kalstream {
 
 /// One kind of file.
@@ -26,8 +28,8 @@ void finish(std::vector<std::byte>& bytes);
 /// Appends a text (see Archive::text) of what `write` appends.
 void append_text(std::vector<std::byte>& bytes, const std::function<void()>& write);
 
-/// The contents; throws SnapshotError, saying what is wrong, unless all of it is sound.
-std::span<const std::byte> open(const Envelope& envelope, std::span<const std::byte> bytes);
+/// To read the contents; throws SnapshotError, saying what is wrong, unless all of it is sound.
+Archive open(const Envelope& envelope, std::span<const std::byte> bytes);
 
 /// Whether they begin like this kind.
 bool begins_like(const Envelope& envelope, std::span<const std::byte> bytes);

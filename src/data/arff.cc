@@ -7,7 +7,7 @@
 namespace kalstream::reading {
 namespace {
 
-constexpr char kComment = '%';
+constexpr char arff_comment = '%';
 
 /// Cuts the next word off `rest`: what is between quotes, or what precedes a blank or a bracket.
 std::string_view take_word(std::string_view& rest) {
@@ -60,12 +60,12 @@ std::vector<std::string> read_attributes(const TextFile& file, Lines& lines) {
 }  // namespace
 
 Table read_arff(const TextFile& file, std::size_t limit) {
-  Lines lines(file.text, kComment);
+  Lines lines(file.text, arff_comment);
   Table table;
   table.columns = read_attributes(file, lines);
 
-  const char delimiter = detect_delimiter(lines.rest(), kComment, ",\t", ',');
-  Records records(file, lines.rest(), lines.number(), {delimiter, kComment});
+  const char delimiter = detect_delimiter(lines.rest(), arff_comment, ",\t", ',');
+  Records records(file, lines.rest(), lines.number(), {delimiter, arff_comment});
   while (table.rows() < limit && records.next()) {
     if (records.fields().front().starts_with('{'))
       fail(file.path, records.line(),

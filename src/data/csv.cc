@@ -6,7 +6,7 @@
 namespace kalstream::reading {
 namespace {
 
-constexpr char kComment = '#';
+constexpr char csv_comment = '#';
 
 bool is_text(std::string_view field) { return parse_cell(unquoted(field)).kind == CellKind::text; }
 
@@ -31,8 +31,8 @@ bool is_measurement(std::string_view field) {
 Table read_csv(const TextFile& file, std::string_view delimiters, bool or_blanks,
                std::size_t limit) {
   const char otherwise = or_blanks ? ' ' : delimiters.front();
-  const char delimiter = detect_delimiter(file.text, kComment, delimiters, otherwise);
-  Records records(file, file.text, 0, {delimiter, kComment});
+  const char delimiter = detect_delimiter(file.text, csv_comment, delimiters, otherwise);
+  Records records(file, file.text, 0, {delimiter, csv_comment});
 
   Table table;
   if (!records.next()) return table;

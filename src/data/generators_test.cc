@@ -2,12 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include <Eigen/Dense>
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
 #include <numbers>
+#include <numeric>
 #include <ostream>
 #include <set>
 #include <stdexcept>
@@ -16,6 +16,7 @@
 
 #include "core/rng.h"
 #include "data/robots.h"
+#include "support.h"
 
 namespace kalstream {
 namespace {
@@ -55,14 +56,26 @@ std::string message_of(const std::string& spec) {
 
 // Least squares on the inputs and a constant: Σ(d − wᵀx)² / Σ(d − d̄)².
 double linear_nse(const Dataset& data) {
-  using Rows = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-  const auto rows = static_cast<Eigen::Index>(data.rows());
-  const auto n = static_cast<Eigen::Index>(data.n_inputs());
-  Eigen::MatrixXd X(rows, n + 1);
-  X << Eigen::Map<const Rows>(data.inputs.data(), rows, n), Eigen::VectorXd::Ones(rows);
-  const Eigen::Map<const Eigen::VectorXd> d(data.targets.data(), rows);
-  const Eigen::VectorXd w = (X.transpose() * X).ldlt().solve(X.transpose() * d);
-  return (d - X * w).squaredNorm() / (d.array() - d.mean()).matrix().squaredNorm();
+  const auto row = [&](std::size_t t) {
+    std::vector<double> x(data.x(t).begin(), data.x(t).end());
+    x.push_back(1);
+    return x;
+  };
+  test::LeastSquares fit(data.n_inputs() + 1);
+  double mean = 0;
+  for (std::size_t t = 0; t < data.rows(); ++t) {
+    fit.add(row(t), data.d(t)[0]);
+    mean += data.d(t)[0] / static_cast<double>(data.rows());
+  }
+  const auto w = fit.solve();
+  double squares = 0;
+  double variance = 0;
+  for (std::size_t t = 0; t < data.rows(); ++t) {
+    const auto x = row(t);
+    squares += std::pow(data.d(t)[0] - std::inner_product(w.begin(), w.end(), x.begin(), 0.0), 2);
+    variance += std::pow(data.d(t)[0] - mean, 2);
+  }
+  return squares / variance;
 }
 
 double linear_nse(const std::string& spec, std::size_t rows = 4000) {

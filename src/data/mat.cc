@@ -48,7 +48,7 @@ class Bytes {
 
   template <class T>
   T number() {
-    std::array<char, sizeof(T)> bytes;
+    std::array<char, sizeof(T)> bytes{};
     std::ranges::copy(take(sizeof(T)), bytes.begin());
     if (swaps_) std::ranges::reverse(bytes);
     return std::bit_cast<T>(bytes);

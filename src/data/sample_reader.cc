@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -17,6 +18,7 @@ using reading::CellKind;
 using reading::shown;
 
 constexpr std::string_view default_target = "target";
+constexpr double none = std::numeric_limits<double>::quiet_NaN();  // in the place of a number
 
 bool is_text(std::string_view cell) {
   return reading::parse_cell(reading::unquoted(cell)).kind == CellKind::text;
@@ -118,7 +120,8 @@ class SampleReader::JsonFields final : public nlohmann::json_sax<Json> {
       if (type == Type::text || reader_.is_name(f.name)) f.text = text;
     } else if (depth_ == 2 && reader_.found_[reader_.n_found_ - 1].type == Type::list) {
       Field& f = reader_.found_[reader_.n_found_ - 1];
-      if (type != Type::number) f.type = type;
+      if (type == Type::text) f.type = type;
+      if (type == Type::missing) reader_.numbers_.push_back(none);
       ++f.count;
     }
     if (type == Type::number) reader_.numbers_.push_back(v);
@@ -312,13 +315,15 @@ void SampleReader::settle() {
   settled_ = true;
 }
 
-// The numbers of these parts, into `values`; how many parts there are in the line.
+// The numbers of these parts, into `values`; how many of them are missing in the line.
 std::size_t SampleReader::take(std::vector<Part>& parts, std::vector<double>& values) {
   values.clear();
-  std::size_t there = 0;
   for (Part& part : parts) {
     const Field* f = find(part.name, part.at);
-    if (f == nullptr || f->type == Type::missing) continue;
+    if (f == nullptr || f->type == Type::missing) {
+      values.insert(values.end(), part.width, none);
+      continue;
+    }
     if (f->type == Type::text)
       reading::fail_cell(source_, line_, f->name, f->text, CellKind::text,
                          "write a number, or null or nothing if it is missing");
@@ -326,11 +331,15 @@ std::size_t SampleReader::take(std::vector<Part>& parts, std::vector<double>& va
       fail("the list " + shown(f->name) + " has " + std::to_string(f->count) + " numbers, not " +
            std::to_string(part.width) + "; write as many as in the first line");
     for (std::size_t k = 0; k < f->count; ++k) values.push_back(numbers_[f->first + k]);
-    ++there;
   }
-  if (!all_usable(values))
-    fail("a number is beyond ±1e100; rescale the data, or write null if it is missing");
-  return there;
+  std::size_t missing = 0;
+  for (const double v : values) {
+    if (std::isnan(v))
+      ++missing;
+    else if (std::abs(v) > largest_magnitude)
+      fail("a number is beyond ±1e100; rescale the data, or write null if it is missing");
+  }
+  return missing;
 }
 
 void SampleReader::take_names() {
@@ -349,7 +358,18 @@ void SampleReader::take_names() {
   sample_.key = f->text;
 }
 
-const Sample& SampleReader::read(std::string_view line, std::uint64_t number) {
+std::string SampleReader::missing_inputs() const {
+  std::vector<std::string> missing;
+  const double* x = sample_.x.data();
+  for (const Part& part : inputs_) {
+    if (std::any_of(x, x + part.width, [](double v) { return std::isnan(v); }))
+      missing.push_back(part.name);
+    x += part.width;
+  }
+  return list_of(missing);
+}
+
+Sample& SampleReader::read(std::string_view line, std::uint64_t number) {
   line_ = number;
   n_found_ = 0;
   numbers_.clear();
@@ -371,23 +391,24 @@ const Sample& SampleReader::read(std::string_view line, std::uint64_t number) {
   if (!settled_) settle();
 
   take_names();
-  const std::size_t inputs = take(inputs_, sample_.x);
-  if (take(targets_, target_) == targets_.size())
+  sample_.missing = take(inputs_, sample_.x);
+  if (take(targets_, target_) == 0)
     sample_.d = target_;
   else
     sample_.d.clear();
-  if (inputs == inputs_.size()) {
-    sample_.kind = Sample::Kind::inputs;
-  } else if (inputs == 0 && !sample_.id.empty() && !sample_.d.empty()) {
+  const bool no_inputs = sample_.missing == sample_.x.size();
+  const bool anything = !no_inputs || !sample_.id.empty() || !sample_.d.empty();
+  if (!inputs_.empty() && no_inputs && !sample_.id.empty() && !sample_.d.empty()) {
     sample_.kind = Sample::Kind::label;
+    sample_.x.clear();
+    sample_.missing = 0;
+  } else if (sample_.missing == 0 || (fields_.partial && anything)) {
+    sample_.kind = Sample::Kind::inputs;
   } else {
-    std::vector<std::string> absent;
-    for (Part& part : inputs_) {
-      const Field* f = find(part.name, part.at);
-      if (f == nullptr || f->type == Type::missing) absent.push_back(part.name);
-    }
-    fail("without a number: " + list_of(absent) +
-         "; every line needs all inputs (or an id and the target of an earlier one)");
+    fail("without a number: " + missing_inputs() +
+         (fields_.partial ? "; and there is nothing else in the line"
+                          : "; every line needs all inputs (or an id and the target of an earlier "
+                            "one); with --missing hold they keep their last values"));
   }
   return sample_;
 }
@@ -422,6 +443,7 @@ void SampleReader::exchange(Archive& archive) {
     }
   }
   archive.require(!settled_ || !targets_.empty());
+  archive.require(inputs() + outputs() <= longest_line);  // no line has more
 }
 
 }  // namespace kalstream

@@ -25,8 +25,9 @@ struct Sample {
   std::string id;           ///< empty: none
   bool id_is_text = false;  ///< in JSON: was written with quotes
   std::string key;          ///< empty: none
-  std::vector<double> x;    ///< always finite and of usable size
-  std::vector<double> d;    ///< the same, all of it; empty: the target is missing
+  std::vector<double> x;    ///< finite and of usable size; NaN: missing, where that is allowed
+  std::size_t missing = 0;  ///< of x
+  std::vector<double> d;    ///< as x, but all of it; empty: the target is missing
 };
 
 /// Which fields play which part; the first sample settles what is left open.
@@ -37,6 +38,7 @@ struct SampleFields {
   ColumnChoice columns;   ///< no target chosen: "target", else the last number
   std::string id = "id";  ///< a field of this name, if there is one, names the sample
   std::string key;        ///< this one names the model; empty: there is but one
+  bool partial = false;   ///< a line may lack inputs
 };
 
 /// Reads line after line. One that cannot be used throws DataError with "SOURCE:LINE: what is
@@ -47,8 +49,8 @@ class SampleReader {
   /// `source` stands for the stream in messages.
   SampleReader(std::string source, SampleFields fields);
 
-  /// `line` comes without its end; the view lives until the next call.
-  const Sample& read(std::string_view line, std::uint64_t number);
+  /// `line` comes without its end; the sample lives until the next call.
+  Sample& read(std::string_view line, std::uint64_t number);
 
   bool settled() const { return settled_; }
   bool has_key() const { return !fields_.key.empty(); }
@@ -61,6 +63,9 @@ class SampleReader {
   const std::vector<std::string>& expected_later() const { return expected_later_; }
   /// Fields of the first sample that are text, and so no inputs.
   const std::vector<std::string>& ignored() const { return ignored_; }
+
+  /// Inputs of the last sample that have no number, by name.
+  std::string missing_inputs() const;
 
   /// What was settled. Read only before the first line.
   void exchange(Archive& archive);

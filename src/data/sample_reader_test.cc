@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "core/archive.h"
 #include "kalstream/snapshot.h"
 
@@ -74,6 +76,46 @@ TEST_F(SampleReaderTest, LabelsComeById) {
   EXPECT_EQ(s.d, Numbers{5});
   EXPECT_NE(complaint(r, R"({"y": 5})").find("needs all inputs"), std::string::npos);
   EXPECT_NE(complaint(r, R"({"id": 1, "a": 1, "y": 5})").find("without a number: \"b\""),
+            std::string::npos);
+}
+
+TEST_F(SampleReaderTest, LinesMayLackInputsWhereThatIsAllowed) {
+  const auto missing = [](const Sample& s) {
+    std::vector<bool> all;
+    for (const double v : s.x) all.push_back(std::isnan(v));
+    return all;
+  };
+  using Which = std::vector<bool>;
+  auto r = reader({.columns = {.targets = {"y"}, .inputs = {}}, .partial = true});
+  const Sample& s = read(r, R"({"id": 1, "a": 1, "b": null, "list": [1, 2]})");
+  EXPECT_EQ(s.kind, Kind::inputs);
+  EXPECT_EQ(missing(s), (Which{false, true, false, false}));
+  EXPECT_EQ(s.missing, 1U);
+  EXPECT_EQ(r.missing_inputs(), "\"b\"");
+  read(r, R"({"b": 2, "list": [null, 2], "y": 5})");
+  EXPECT_EQ(missing(s), (Which{true, false, true, false}));
+  EXPECT_EQ(r.missing_inputs(), "\"a\", \"list\"");
+  EXPECT_EQ(s.d, Numbers{5});
+  EXPECT_EQ(read(r, R"({"a": 1, "b": 2, "list": [3, 4]})").missing, 0U);
+  // A target alone is one of an earlier sample if it has an id, and else of one without inputs.
+  EXPECT_EQ(read(r, R"({"id": 1, "a": null, "y": 5})").kind, Kind::label);
+  EXPECT_EQ(s.missing, 0U);
+  EXPECT_EQ(read(r, R"({"y": 5})").kind, Kind::inputs);
+  EXPECT_EQ(s.missing, 4U);
+  EXPECT_EQ(read(r, R"({"id": 2})").kind, Kind::inputs);
+  EXPECT_NE(complaint(r, "{}").find("nothing else in the line"), std::string::npos);
+  EXPECT_NE(complaint(r, R"({"a": "text"})").find("'text'"), std::string::npos);
+
+  auto rows = reader({.partial = true});
+  read(rows, "a,b,y");
+  EXPECT_EQ(missing(read(rows, "1,,3")), (Which{false, true}));
+  EXPECT_EQ(missing(read(rows, ",,3")), (Which{true, true}));
+  EXPECT_NE(complaint(rows, ",,").find("nothing else in the line"), std::string::npos);
+
+  // Elsewhere a list with a gap is no label, whatever else is in the line.
+  auto whole = reader({.columns = {.targets = {"y"}, .inputs = {}}});
+  read(whole, R"({"id": 1, "list": [1, 2]})");
+  EXPECT_NE(complaint(whole, R"({"id": 1, "list": [1, null], "y": 3})").find("needs all inputs"),
             std::string::npos);
 }
 

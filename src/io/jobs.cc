@@ -12,6 +12,7 @@
 #include <stdexcept>
 
 #include "config/settings.h"
+#include "core/hash.h"
 #include "eval/parallel.h"
 #include "io/atomic_file.h"
 #include "kalstream/version.h"
@@ -20,38 +21,21 @@
 namespace kalstream {
 namespace {
 
-using Json = nlohmann::json;
-
-// FNV-1a: a change of a bit shows; nobody attacks this.
-class Checksum {
- public:
-  void add(const void* bytes, std::size_t size) {
-    const auto* b = static_cast<const unsigned char*>(bytes);
-    for (std::size_t k = 0; k < size; ++k) hash_ = (hash_ ^ b[k]) * 0x100000001b3;
-  }
-  std::string text() const { return fmt::format("{:016x}", hash_); }
-
- private:
-  std::uint64_t hash_ = 0xcbf29ce484222325;
-};
+using Json = nlohmann::ordered_json;  // as elsewhere: each kind takes long to compile
 
 // Of this very program, so that a run made by an older build is never taken for one of this.
 const std::string& program_checksum() {
   static const std::string text = [] {
-    Checksum sum;
     std::ifstream in("/proc/self/exe", std::ios::binary);
     const std::string bytes{std::istreambuf_iterator<char>(in), {}};
-    sum.add(bytes.data(), bytes.size());
-    return sum.text();
+    return fmt::format("{:016x}", fnv1a(bytes));
   }();
   return text;
 }
 
 std::string data_checksum(const Dataset& data) {
-  Checksum sum;
-  sum.add(data.inputs.data(), data.inputs.size() * sizeof(double));
-  sum.add(data.targets.data(), data.targets.size() * sizeof(double));
-  return sum.text();
+  const std::uint64_t inputs = fnv1a(std::as_bytes(std::span(data.inputs)));
+  return fmt::format("{:016x}", fnv1a(std::as_bytes(std::span(data.targets)), inputs));
 }
 
 // Everything a result depends on.

@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include <Eigen/Dense>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "kalstream/presets.h"
 #include "learner/footprint.h"
@@ -13,11 +13,10 @@
 namespace kalstream {
 namespace {
 
+using test::copy;
 using test::near;
 using test::same_bits;
 using test::Vector;
-
-Vector copy(std::span<const double> v) { return {v.begin(), v.end()}; }
 
 std::unique_ptr<Learner> make(const Rule& rule, std::size_t inputs, std::size_t outputs = 1) {
   LearnerOptions o{.network = {}, .rule = rule};
@@ -52,26 +51,23 @@ TEST(Rls, IsTheBatchLeastSquaresSolution) {
     Rng rng(61);
     std::vector<Vector> x(n);
     Vector d;
-    Eigen::MatrixXd A = Eigen::MatrixXd::Identity(n + 1, n + 1) / p;
-    Eigen::VectorXd b = Eigen::VectorXd::Zero(n + 1);
+    test::LeastSquares fit(n + 1, 1 / p);
     for (std::size_t t = 0; t < 200; ++t) {
       const Vector now{5 + rng.normal(), 1e3 * rng.normal(), -1e-2 * rng.normal()};
       for (std::size_t k = 0; k < n; ++k) x[k].push_back(now[k]);
-      Eigen::VectorXd row(n + 1);
-      row[0] = 1;
+      Vector row{1};
       for (std::size_t k = 0; k < n; ++k) {
         const Moments m(x[k]);
-        row[k + 1] = (now[k] - m.mean) / m.deviation / std::sqrt(double(n));
+        row.push_back((now[k] - m.mean) / m.deviation / std::sqrt(double(n)));
       }
       const Moments m(d);
-      const Eigen::VectorXd W = A.ldlt().solve(b);
-      ASSERT_TRUE(near(learner->predict(now), Vector{m.mean + m.deviation * W.dot(row)}, 1e-10))
-          << t;
+      const Vector W = fit.solve();
+      const double fitted = std::inner_product(W.begin(), W.end(), row.begin(), 0.0);
+      ASSERT_TRUE(near(learner->predict(now), Vector{m.mean + m.deviation * fitted}, 1e-10)) << t;
       const double target = 700 + 30 * now[0] - 0.2 * now[1] + 4e3 * now[2] + 10 * rng.normal();
       learner->learn(now, Vector{target});
       const double scaled = d.size() < 2 ? 0 : (target - m.mean) / m.deviation;
-      A += row * row.transpose();
-      b += scaled * row;
+      fit.add(row, scaled);
       d.push_back(target);
     }
   }

@@ -15,11 +15,10 @@
 namespace kalstream {
 namespace {
 
+using test::copy;
 using test::near;
 using test::same_bits;
 using test::Vector;
-
-Vector copy(std::span<const double> v) { return {v.begin(), v.end()}; }
 
 double squared(double e) { return e * e; }
 

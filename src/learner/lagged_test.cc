@@ -10,13 +10,12 @@
 namespace kalstream {
 namespace {
 
+using test::copy;
 using test::normals;
 using test::same_bits;
 using test::Vector;
 
 constexpr std::size_t lags = 3;
-
-Vector copy(std::span<const double> v) { return {v.begin(), v.end()}; }
 
 LearnerOptions options(std::size_t inputs, std::size_t outputs, const Rule& rule,
                        std::size_t past) {

@@ -13,11 +13,10 @@
 namespace kalstream {
 namespace {
 
+using test::copy;
 using test::near;
 using test::Stream;
 using test::Vector;
-
-Vector copy(std::span<const double> v) { return {v.begin(), v.end()}; }
 
 /// An inner learner that remembers what it was told and predicts a fixed value.
 class Spy final : public Learner {

@@ -247,7 +247,7 @@ struct Parts {
 };
 
 Parts take_apart(std::span<const std::byte> snapshot) {
-  Archive contents(open(snapshot_envelope, snapshot));
+  Archive contents = open(snapshot_envelope, snapshot);
   std::string_view about;
   std::string_view state;
   contents.text(about);

@@ -106,8 +106,7 @@ TEST(RunningScore, UnusableSamplesLeaveNoTrace) {
   std::vector<std::byte> before, after;
   Archive first(before);
   score.exchange(first);
-  const double nan = std::nan("");
-  EXPECT_FALSE(score.add(Vector{nan, 2}, Vector{2, 2}));
+  EXPECT_FALSE(score.add(Vector{NAN, 2}, Vector{2, 2}));
   EXPECT_FALSE(score.add(Vector{1, 2}, Vector{2, INFINITY}));
   EXPECT_FALSE(score.add(Vector{1e200, 2}, Vector{2, 2}));
   EXPECT_FALSE(score.add(Vector{1}, Vector{2}));

@@ -46,6 +46,8 @@ void each_number(Status& s, const Visit& visit) {
         s.updates_gated);
   visit({counter, "updates_rejected_total", "Updates the learner's own guard refused."}, "",
         s.updates_rejected);
+  visit({counter, "inputs_held_total", "Missing inputs that the last value stood in for."}, "",
+        s.inputs_held);
   visit({counter, "checkpoints_written_total", "Checkpoints written."}, "", s.checkpoints_written);
   visit({counter, "checkpoint_failures_total", "Checkpoints that could not be written."}, "",
         s.checkpoint_failures);
@@ -91,7 +93,8 @@ void each_number(Status& s, const Visit& visit) {
 
 constexpr Family info = {gauge, "info", "What is running; always 1."};
 constexpr Family memory = {gauge, "resident_memory_bytes", "Memory in use."};
-constexpr Family weight = {gauge, "expert_weight", "How much each expert of a mixture counts."};
+constexpr Family expert_weight = {gauge, "expert_weight",
+                                  "How much each expert of a mixture counts."};
 
 std::string escaped(std::string_view label) {
   std::string text;
@@ -268,7 +271,7 @@ std::string prometheus_text(const StreamStatus& status) {
     std::string label = escaped(status.expert_names[k]);
     if (const std::size_t times = ++seen[status.expert_names[k]]; times > 1)
       label += fmt::format(" ({})", times);
-    writer.add(weight, fmt::format("{{expert=\"{}\"}}", label), status.expert_weights[k]);
+    writer.add(expert_weight, fmt::format("{{expert=\"{}\"}}", label), status.expert_weights[k]);
   }
   return writer.take();
 }
@@ -307,7 +310,7 @@ StreamStatus status_of(const Metrics& metrics) {
          ++it)
       visit(std::string_view(it->first).substr(start.size()), it->second);
   };
-  each_of(fmt::format("{}{}{{expert=\"", prefix, weight.name),
+  each_of(fmt::format("{}{}{{expert=\"", prefix, expert_weight.name),
           [&](std::string_view label, double value) {
             status.expert_names.push_back(unescaped(label));
             status.expert_weights.push_back(value);

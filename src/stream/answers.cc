@@ -84,6 +84,7 @@ void AnswerWriter::write_json(const Sample& sample, const Answer& answer) {
     text_ += fmt::format("\"id\":{},", sample.id_is_text ? json_text(sample.id) : sample.id);
   if (shape_.keys) text_ += fmt::format("\"key\":{},", json_text(sample.key));
   text_ += fmt::format("\"status\":\"{}\"", name_of(answer.status));
+  if (sample.missing > 0) text_ += fmt::format(",\"held\":{}", sample.missing);
   if (!answer.prediction.empty()) {
     text_ += ",\"prediction\":";
     append_numbers(text_, answer.prediction);
@@ -120,10 +121,11 @@ void AnswerWriter::write_header() {
   text_ += "sample,id";
   if (shape_.keys) text_ += ",key";
   text_ += ",status";
+  if (shape_.held) text_ += ",held";
   const bool one = shape_.targets.size() == 1;
   const auto add = [&](const std::string& what) {
     for (const std::string& target : shape_.targets)
-      text_ += ',' + csv_field(one ? what : what + '_' + target);
+      text_ += ',' + csv_field(one ? what : fmt::format("{}_{}", what, target));
   };
   const auto add_bounds = [&](const std::string& what) {
     add(what);
@@ -145,6 +147,7 @@ void AnswerWriter::write_csv(const Sample& sample, const Answer& answer) {
   text_ += ',' + csv_field(sample.id);
   if (shape_.keys) text_ += ',' + csv_field(sample.key);
   text_ += fmt::format(",{}", name_of(answer.status));
+  if (shape_.held) text_ += fmt::format(",{}", sample.missing);
   const auto add = [&](bool there, const auto& value) {
     for (std::size_t k = 0; k < n_d; ++k) {
       text_ += ',';

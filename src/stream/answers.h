@@ -17,6 +17,7 @@ class AnswerWriter {
   struct Shape {
     bool json = true;
     bool keys = false;
+    bool held = false;  ///< inputs may be
     bool intervals = false;
     std::size_t horizon = 0;
     std::vector<std::string> targets;

@@ -1,6 +1,5 @@
 #include "stream/checkpoint.h"
 
-#include "core/archive.h"
 #include "core/envelope.h"
 #include "io/snapshot_file.h"
 
@@ -8,13 +7,14 @@ namespace kalstream {
 namespace {
 
 constexpr Envelope checkpoint_envelope{
-    {0x89, 'K', 'A', 'L', 'C', '\r', '\n', 0x1a}, /*format=*/1, "checkpoint"};
+    {0x89, 'K', 'A', 'L', 'C', '\r', '\n', 0x1a}, /*format=*/2, "checkpoint"};
 
 }  // namespace
 
 void StreamCounts::exchange(Archive& archive) {
   for (std::uint64_t* n : {&lines, &refused, &samples, &learnt, &missing, &late, &gated, &rejected})
     archive.count(*n);
+  if (archive.format() >= 2) archive.count(held);
 }
 
 std::vector<std::byte> to_bytes(const Checkpoint& checkpoint) {
@@ -28,7 +28,7 @@ std::vector<std::byte> to_bytes(const Checkpoint& checkpoint) {
 }
 
 Checkpoint checkpoint_of(std::span<const std::byte> bytes) {
-  Archive from(open(checkpoint_envelope, bytes));
+  Archive from = open(checkpoint_envelope, bytes);
   std::string_view stream;
   std::string_view key;
   std::string_view model;
@@ -37,16 +37,20 @@ Checkpoint checkpoint_of(std::span<const std::byte> bytes) {
   const auto copy = [](std::string_view text) {
     return std::vector(as_bytes(text).begin(), as_bytes(text).end());
   };
-  return {copy(stream), std::string(key), copy(model)};
+  return {copy(stream), std::string(key), copy(model), from.format()};
 }
 
 bool is_checkpoint(std::span<const std::byte> bytes) {
   return begins_like(checkpoint_envelope, bytes);
 }
 
+Archive stream_of(const Checkpoint& checkpoint) {
+  return Archive(std::span(checkpoint.stream), checkpoint.format);
+}
+
 StreamCounts counts_of(const Checkpoint& checkpoint) {
   StreamCounts counts;
-  Archive from{std::span<const std::byte>(checkpoint.stream)};
+  Archive from = stream_of(checkpoint);
   counts.exchange(from);
   return counts;
 }
@@ -64,7 +68,7 @@ std::unique_ptr<Learner> read_learner(const std::filesystem::path& path) {
 }
 
 std::unique_ptr<StreamModel> model_of(const Checkpoint& checkpoint, const ModelOptions* options) {
-  Archive from{std::span<const std::byte>(checkpoint.model)};
+  Archive from(std::span(checkpoint.model), checkpoint.format);
   auto model = StreamModel::load(from, options);
   from.require(from.left() == 0);
   return model;

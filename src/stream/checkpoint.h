@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/archive.h"
 #include "data/sample_reader.h"
 #include "kalstream/snapshot.h"
 #include "stream/line_source.h"
@@ -23,6 +24,7 @@ struct StreamCounts {
   std::uint64_t late = 0;      ///< targets of samples that did not wait any more
   std::uint64_t gated = 0;     ///< updates the rule held back
   std::uint64_t rejected = 0;  ///< updates that would have done harm
+  std::uint64_t held = 0;      ///< missing inputs, the last value taken for each
 
   void exchange(Archive& archive);
 };
@@ -32,6 +34,7 @@ struct Checkpoint {
   std::vector<std::byte> stream;  ///< empty: none
   std::string key;                ///< of the model
   std::vector<std::byte> model;   ///< empty: none
+  std::uint64_t format = Archive::newest;
 };
 
 std::vector<std::byte> to_bytes(const Checkpoint& checkpoint);
@@ -39,6 +42,9 @@ std::vector<std::byte> to_bytes(const Checkpoint& checkpoint);
 /// Throws SnapshotError unless the bytes are a sound checkpoint.
 Checkpoint checkpoint_of(std::span<const std::byte> bytes);
 bool is_checkpoint(std::span<const std::byte> bytes);
+
+/// To read the stream in it.
+Archive stream_of(const Checkpoint& checkpoint);
 
 /// The model in it, with these options, or as it was. Throws SnapshotError.
 std::unique_ptr<StreamModel> model_of(const Checkpoint& checkpoint,

@@ -12,6 +12,7 @@
 #include <stdexcept>
 
 #include "core/archive.h"
+#include "core/hash.h"
 
 namespace kalstream {
 namespace {
@@ -143,11 +144,8 @@ void LineSource::reopen() {
 
 std::uint64_t LineSource::head_sum(std::uint64_t length) const {
   std::array<char, longest_head> head;
-  std::uint64_t sum = 0xcbf29ce484222325;  // FNV-1a
   if (::pread(descriptor_, head.data(), length, 0) != static_cast<ssize_t>(length)) return 0;
-  for (std::size_t k = 0; k < length; ++k)
-    sum = (sum ^ static_cast<unsigned char>(head[k])) * 0x100000001b3;
-  return sum;
+  return fnv1a(std::string_view(head.data(), length));
 }
 
 void LineSource::exchange(Archive& archive) {

@@ -1,6 +1,8 @@
 #include "stream/model.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "core/archive.h"
 #include "core/envelope.h"
@@ -38,6 +40,7 @@ StreamModel::StreamModel(std::unique_ptr<Learner> learner, const ModelOptions& o
     : learner_(std::move(learner)),
       options_(options),
       score_(learner_->outputs()),
+      last_x_(learner_->inputs(), std::numeric_limits<double>::quiet_NaN()),
       d_hat_(learner_->outputs()),
       forecast_(options.horizon * learner_->outputs()) {
   start_intervals();
@@ -84,6 +87,15 @@ void StreamModel::forecast(std::span<const double> x) {
     forecast_interval_.insert(forecast_interval_.end(), bounds.begin(), bounds.end());
   }
   if (!intervals_.empty()) forecasts_.push_back({samples_, forecast_interval_});
+}
+
+bool StreamModel::complete(std::span<double> x) {
+  if (x.size() == last_x_.size())  // or a checkpoint is forged, and the learner will refuse it
+    for (std::size_t k = 0; k < x.size(); ++k) {
+      if (!std::isnan(x[k])) last_x_[k] = x[k];
+      x[k] = last_x_[k];
+    }
+  return std::none_of(x.begin(), x.end(), [](double v) { return std::isnan(v); });
 }
 
 void StreamModel::take(const Sample& sample, ModelListener& listener) {
@@ -265,6 +277,8 @@ void StreamModel::exchange(Archive& archive) {
     archive.count(f.made_after, samples_);
     kalstream::exchange(archive, f.interval, options_.horizon * n_d);
   }
+  if (archive.format() >= 2)
+    archive.numbers(last_x_, [](double v) { return std::isnan(v) || Archive::usable(v); });
 }
 
 }  // namespace kalstream

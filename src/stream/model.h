@@ -65,6 +65,10 @@ class StreamModel {
   /// The learner must have a recipe, for checkpoints.
   StreamModel(std::unique_ptr<Learner> learner, const ModelOptions& options);
 
+  /// Puts the last value of each input that is missing (NaN) in its place. False if one of them has
+  /// not been seen yet: it is left as it is, and the sample cannot be taken.
+  bool complete(std::span<double> x);
+
   /// One line of the stream: inputs or a label, as many as the learner has.
   void take(const Sample& sample, ModelListener& listener);
 
@@ -118,7 +122,8 @@ class StreamModel {
   std::uint64_t samples_ = 0;  // taken
   std::uint64_t settled_ = 0;  // of them, passed to the learner
   RunningScore score_;
-  bool target_known_ = false;  // the first is not scored: nothing could be known before it
+  std::vector<double> last_x_;  // NaN: not seen yet
+  bool target_known_ = false;   // the first is not scored: nothing could be known before it
   std::deque<Waiting> pending_;
   std::size_t ahead_ =
       0;  // of pending_, those the learner's forecast has passed; 0: none under way

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <deque>
+#include <limits>
 
 #include "core/archive.h"
 #include "core/rng.h"
@@ -267,6 +268,45 @@ TEST(StreamModel, GoesOnFromACheckpoint) {
     const ModelOptions other{.coverage = 0.5};
     EXPECT_EQ(StreamModel::load(anew, &other)->intervals()->counted(), 0U);
   }
+}
+
+// Missing inputs are what they were last, also in lines that could not be taken and before a stop.
+TEST(StreamModel, MissingInputsKeepTheirLastValue) {
+  constexpr double none = std::numeric_limits<double>::quiet_NaN();
+  using Numbers = std::vector<double>;
+  StreamModel model(make_scaled_learner(small(Rls{})), {});
+  Numbers x{none, 2};
+  EXPECT_FALSE(model.complete(x));
+  EXPECT_TRUE(std::isnan(x[0]));
+  const auto early = model.to_bytes();
+
+  x = {1, none};
+  EXPECT_TRUE(model.complete(x));
+  EXPECT_EQ(x, (Numbers{1, 2}));
+  x = {3, 4};
+  EXPECT_TRUE(model.complete(x));
+  EXPECT_EQ(x, (Numbers{3, 4}));
+  x = {none, none};
+  EXPECT_TRUE(model.complete(x));
+  EXPECT_EQ(x, (Numbers{3, 4}));
+
+  Numbers too_many{none, 2, 3};
+  EXPECT_FALSE(model.complete(too_many));
+
+  Archive from{std::span<const std::byte>(early)};
+  const auto again = StreamModel::load(from);
+  EXPECT_EQ(again->to_bytes(), early);
+  x = {5, none};
+  EXPECT_TRUE(again->complete(x));
+  EXPECT_EQ(x, (Numbers{5, 2}));
+
+  // Format 1 did not keep them.
+  const std::size_t younger = (1 + x.size()) * sizeof(double);
+  Archive old{std::span<const std::byte>(early).first(early.size() - younger), 1};
+  const auto old_model = StreamModel::load(old);
+  EXPECT_EQ(old.left(), 0U);
+  x = {5, none};
+  EXPECT_FALSE(old_model->complete(x));
 }
 
 TEST(StreamModel, RefusesDamagedState) {

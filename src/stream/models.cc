@@ -6,6 +6,7 @@
 #include <cctype>
 
 #include "core/envelope.h"
+#include "core/hash.h"
 #include "io/atomic_file.h"
 #include "io/snapshot_file.h"
 #include "stream/checkpoint.h"
@@ -32,11 +33,7 @@ std::string Models::file_name(const std::string& key) {
     else
       name += fmt::format("%{:02X}", byte);
   }
-  if (name.size() > longest) {
-    std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
-    for (const char c : key) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-    name = fmt::format("{}~{:016x}", name.substr(0, longest), hash);
-  }
+  if (name.size() > longest) name = fmt::format("{}~{:016x}", name.substr(0, longest), fnv1a(key));
   return name + ".kal";
 }
 

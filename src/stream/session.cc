@@ -30,6 +30,14 @@ std::string place_of(const std::string& source, std::uint64_t line) {
   return fmt::format("{}:{}", source, line);
 }
 
+// How many threads share the work changes no answer, and older checkpoints do not say.
+std::string without_threads(std::string_view recipe) {
+  std::string text(recipe);
+  if (const std::size_t at = text.find(" threads="); at != std::string::npos)
+    text.erase(at, text.find(' ', at + 1) - at);
+  return text;
+}
+
 }  // namespace
 
 StreamSession::StreamSession(StreamOptions options)
@@ -67,7 +75,7 @@ void StreamSession::go_on() {
   try {
     const auto bytes = read_bytes(file);
     const Checkpoint checkpoint = checkpoint_of(bytes);
-    Archive from{std::span<const std::byte>(checkpoint.stream)};
+    Archive from = stream_of(checkpoint);
     exchange(from);
     from.require(from.left() == 0);
     if (reader_.settled()) {
@@ -110,7 +118,7 @@ void StreamSession::exchange(Archive& archive) {
   const std::string own = reader_.settled() ? recipe_text() : "";
   if (!archive.reading()) recipe = own;
   archive.text(recipe);
-  if (recipe != own)
+  if (without_threads(recipe) != without_threads(own))
     throw SnapshotError(
         fmt::format("its learner is another than the options say; use the same "
                     "options as before, or another checkpoint\n  there: {}\n  here:  {}",
@@ -148,6 +156,7 @@ void StreamSession::begin() {
   const bool json = options_.json_answers.value_or(reader_.format() == SampleFields::Format::json);
   answers_ = AnswerWriter({.json = json,
                            .keys = has_keys(),
+                           .held = options_.fields.partial,
                            .intervals = options_.model.coverage > 0,
                            .horizon = options_.model.horizon,
                            .targets = reader_.target_names()});
@@ -213,8 +222,15 @@ void StreamSession::take(std::string_view line) {
   if (is_known(*model)) {
     ++(sample_->d.empty() ? counts_.missing : counts_.learnt);
     counts_.samples += sample_->kind == Sample::Kind::inputs ? 1 : 0;
+    counts_.held += sample_->missing;
     return;
   }
+  if (sample_->kind == Sample::Kind::inputs && !model->complete(sample_->x))
+    return refuse(
+        fmt::format("{}: no number has come yet for {}, so there is none to hold; lines "
+                    "are refused until one has",
+                    place_of(source_name_, counts_.lines), reader_.missing_inputs()));
+  counts_.held += sample_->missing;
   model->take(*sample_, *this);
   model->line = counts_.lines;
   if (watch_ && sample_->kind == Sample::Kind::inputs) warn(watch_->look_at_inputs(sample_->x));
@@ -390,6 +406,7 @@ StreamStatus StreamSession::status() const {
   s.labels_late = counts_.late;
   s.updates_gated = counts_.gated;
   s.updates_rejected = counts_.rejected;
+  s.inputs_held = counts_.held;
   s.checkpoints_written = checkpoints_;
   s.checkpoint_failures = failed_checkpoints_;
   if (checkpoints_ > 0) s.seconds_since_checkpoint = seconds_since(last_checkpoint_);

@@ -113,8 +113,8 @@ class StreamSession final : private ModelListener {
   Notices notices_;
   LatencyHistogram latency_;
   double covariance_trace_ = 0;
-  const Sample* sample_ = nullptr;  // being answered
-  std::string output_failure_;      // why no more answers can be written
+  Sample* sample_ = nullptr;    // being answered
+  std::string output_failure_;  // why no more answers can be written
 
   Clock::time_point started_ = Clock::now();
   Clock::time_point last_checkpoint_ = started_;

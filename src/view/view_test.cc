@@ -391,7 +391,7 @@ TEST(Shorten, CutsBetweenCodePoints) {
   EXPECT_EQ(shorten("d\u0302d\u0302d\u0302", 2), "d\u0302…");
 }
 
-Table example() {
+Table example_table() {
   Table table({{"learner", Align::left}, {"ζ̄"}, {"NSE"}});
   table.add_row({"EKF", "–", "0.12"});
   table.add_rule();
@@ -400,7 +400,7 @@ Table example() {
 }
 
 TEST(Table, AlignsByDisplayWidth) {
-  EXPECT_EQ(example().to_text(),
+  EXPECT_EQ(example_table().to_text(),
             "━━━━━━━━━━━━━━━━━━━━━━━━\n"
             "learner         ζ̄    NSE\n"
             "────────────────────────\n"
@@ -411,12 +411,12 @@ TEST(Table, AlignsByDisplayWidth) {
 }
 
 TEST(Table, BoldOnlyWithColours) {
-  EXPECT_FALSE(contains(example().to_text(false), "\x1b"));
-  EXPECT_TRUE(contains(example().to_text(true), "  \x1b[1m0.098\x1b[0m\n"));
+  EXPECT_FALSE(contains(example_table().to_text(false), "\x1b"));
+  EXPECT_TRUE(contains(example_table().to_text(true), "  \x1b[1m0.098\x1b[0m\n"));
 }
 
 TEST(Table, Markdown) {
-  EXPECT_EQ(example().to_markdown(),
+  EXPECT_EQ(example_table().to_markdown(),
             "| learner | ζ̄ | NSE |\n"
             "|:---|---:|---:|\n"
             "| EKF | – | 0.12 |\n"

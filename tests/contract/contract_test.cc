@@ -50,6 +50,7 @@ void* counted(std::size_t size, std::size_t alignment) {
 namespace kalstream {
 namespace {
 
+using test::copy;
 using test::normals;
 using test::random_stream;
 using test::same_bits;
@@ -191,8 +192,6 @@ std::vector<Case> cases() {
   all.push_back({"auto_max", {four, Auto{.experts = 3, .lags = 4, .full_ekf = true}}});
   return all;
 }
-
-Vector copy(std::span<const double> v) { return {v.begin(), v.end()}; }
 
 /// All a user sees of one step.
 struct Seen {

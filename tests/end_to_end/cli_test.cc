@@ -16,11 +16,6 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr int fine = 0;
-constexpr int failure = 1;
-constexpr int usage = 2;
-constexpr int bad_data = 3;
-
 // y = tanh of a mix of two inputs; `rows` of it as text in the given notation.
 std::string samples(int rows, const std::string& separator, const std::string& open = "",
                     const std::string& close = "") {

@@ -13,6 +13,12 @@
 
 namespace kalstream::test {
 
+// What the program ends with.
+constexpr int fine = 0;
+constexpr int failure = 1;
+constexpr int usage = 2;
+constexpr int bad_data = 3;
+
 struct Ran {
   int exit_code = -1;
   std::string out;

@@ -10,12 +10,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool too_slow = true;
-#else
-constexpr bool too_slow = false;
-#endif
-
 // Mean NSE of each learner with the published settings.
 std::map<std::string, double> mean_nse(const std::string& stream, const std::string& arguments) {
   const Workplace w;
@@ -33,7 +27,6 @@ bool absent(const std::string& stream) {
 }
 
 TEST(RealData, Kin8nm) {
-  if (too_slow) GTEST_SKIP() << "sanitizers make this slow, and other tests cover the code";
   if (absent("kin8nm")) GTEST_SKIP() << "no kin8nm.csv in " KALSTREAM_SHARED_DATA;
   auto nse = mean_nse("kin8nm",
                       "--hidden 16 --preset authors --seeds 10 --learner "
@@ -50,7 +43,6 @@ TEST(RealData, Kin8nm) {
 }
 
 TEST(RealData, Elevators) {
-  if (too_slow) GTEST_SKIP() << "sanitizers make this slow, and other tests cover the code";
   if (absent("elevators")) GTEST_SKIP() << "no elevators.csv in " KALSTREAM_SHARED_DATA;
   auto nse = mean_nse("elevators", "--hidden 12 --preset authors --seeds 10 --learner dekf,alg2");
   EXPECT_LT(nse.at("dekf"), 0.215);
@@ -59,7 +51,6 @@ TEST(RealData, Elevators) {
 }
 
 TEST(RealData, Pumadyn) {
-  if (too_slow) GTEST_SKIP() << "sanitizers make this slow, and other tests cover the code";
   if (absent("puma8nm")) GTEST_SKIP() << "no puma8nm.csv in " KALSTREAM_SHARED_DATA;
   EXPECT_LT(mean_nse("puma8nm", "--preset authors --seeds 10 --learner alg2").at("alg2"), 0.16);
   EXPECT_LT(mean_nse("puma32fm", "--preset authors --seeds 10 --learner alg2").at("alg2"), 0.118);
@@ -67,7 +58,6 @@ TEST(RealData, Pumadyn) {
 
 // Without its noise floor Algorithm 2 hardly beats the mean.
 TEST(RealData, TheTextAloneDoesNotWork) {
-  if (too_slow) GTEST_SKIP() << "sanitizers make this slow, and other tests cover the code";
   if (absent("kin8nm")) GTEST_SKIP() << "no kin8nm.csv in " KALSTREAM_SHARED_DATA;
   const double nse = mean_nse("kin8nm", "--preset paper --seeds 10 --learner alg2").at("alg2");
   EXPECT_GT(nse, 0.8);
@@ -76,7 +66,6 @@ TEST(RealData, TheTextAloneDoesNotWork) {
 
 // Binary addition, three streams added: sustained by 8,000 samples in at least 4 of 5.
 TEST(RealData, AdditionIsLearnt) {
-  if (too_slow) GTEST_SKIP() << "sanitizers make this slow, and other tests cover the code";
   int sustained = 0;
   for (int stream = 1; stream <= 5; ++stream) {
     const Workplace w;

@@ -17,10 +17,6 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr int fine = 0;
-constexpr int usage = 2;
-constexpr int bad_data = 3;
-
 Json results(const Workplace& w, const std::string& folder) {
   return Json::parse(read_text(w.path(folder) / "results.json"));
 }

@@ -12,11 +12,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-constexpr int fine = 0;
-constexpr int failure = 1;
-constexpr int usage = 2;
-constexpr int bad_data = 3;
-
 // Rows first … last − 1 of a stream.
 std::string rows(int first, int last) {
   std::ostringstream text;

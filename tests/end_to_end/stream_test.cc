@@ -23,11 +23,6 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-constexpr int fine = 0;
-constexpr int failure = 1;
-constexpr int usage = 2;
-constexpr int bad_data = 3;
-
 json sample(int t) {
   const double a = std::sin(0.7 * t);
   const double b = std::cos(1.1 * t);
@@ -383,34 +378,44 @@ TEST_F(StreamTest, DamagedCheckpointsAreRefusedAndThePreviousOneOffered) {
   EXPECT_EQ(read_text(work_.path("s.kal")), sound);
 }
 
+/// One of two inputs dropped out now and then, at times both.
+json with_gaps(json s, int t) {
+  if (t % 4 == 1) s["b"] = nullptr;
+  if (t % 5 == 1) s.erase("a");
+  return s;
+}
+
 // Checkpoints of earlier versions, kept in golden/checkpoints, can be gone on from for ever. To add
 // one, name it here and run this test with KALSTREAM_WRITE_GOLDEN=1; files that are there are never
 // written again.
 TEST_F(StreamTest, CheckpointsOfEveryVersionLoad) {
   const std::filesystem::path folder = KALSTREAM_GOLDEN_DIR "/checkpoints";
-  const auto late = [](int first, int last) {  // targets come two samples late
+  const auto late = [](int first, int last, bool gaps) {  // targets come two samples late
     std::string text;
     for (int t = first; t < last; ++t) {
-      text += without_target(t).dump() + "\n";
+      const json s = without_target(t);
+      text += (gaps ? with_gaps(s, t) : s).dump() + "\n";
       if (t >= 2) text += json{{"id", t - 2}, {"target", sample(t - 2)["target"]}}.dump() + "\n";
     }
     return text;
   };
   for (const auto& [name, learner] :
        {std::pair("v1_auto", "auto --experts 2 --lags 2 --interval 0.8 --horizon 2"),
-        std::pair("v1_alg1", "alg1 --hidden 2 --window 3 --interval 0.9")}) {
+        std::pair("v1_alg1", "alg1 --hidden 2 --window 3 --interval 0.9"),
+        std::pair("v2_rls", "rls --lags 2 --missing hold")}) {
+    const bool gaps = std::string_view(learner).ends_with("hold");
     const std::string options =
         std::string("--target target --quiet --checkpoint s.kal --learner ") + learner;
     const std::filesystem::path golden = folder / (std::string(name) + ".kal");
     const std::filesystem::path answers = folder / (std::string(name) + ".answers");
     if (std::getenv("KALSTREAM_WRITE_GOLDEN") != nullptr && !std::filesystem::exists(golden)) {
-      ASSERT_EQ(run(options, late(0, 60)).exit_code, fine);
+      ASSERT_EQ(run(options, late(0, 60, gaps)).exit_code, fine);
       std::filesystem::copy_file(work_.path("s.kal"), golden);
-      std::ofstream(answers) << run(options + " --resume", late(60, 70)).out;
+      std::ofstream(answers) << run(options + " --resume", late(60, 70, gaps)).out;
     }
     std::filesystem::copy_file(golden, work_.path("s.kal"),
                                std::filesystem::copy_options::overwrite_existing);
-    const Ran ran = run(options + " --resume", late(60, 70));
+    const Ran ran = run(options + " --resume", late(60, 70, gaps));
     ASSERT_EQ(ran.exit_code, fine) << ran.err;
     const auto expected = split(read_text(answers));
     const auto got = split(ran.out);
@@ -427,6 +432,78 @@ TEST_F(StreamTest, CheckpointsOfEveryVersionLoad) {
     }
     std::filesystem::remove(work_.path("s.kal"));
   }
+}
+
+// What drops out keeps its last value, for each key its own, and all is as if that had been
+// written.
+TEST_F(StreamTest, MissingInputsCanBeHeld) {
+  std::string gaps, filled;
+  std::map<std::string, json> last;
+  std::size_t held = 0;
+  for (int t = 0; t < 80; ++t) {
+    json s = t % 2 == 0 ? sample(t) : without_target(t);
+    s["k"] = std::string("key ") + (t % 3 == 0 ? "a" : "b");
+    const json gap = t < 4 ? s : with_gaps(s, t);
+    gaps += gap.dump() + "\n";
+    for (const char* input : {"a", "b"}) {
+      const bool there = gap.contains(input) && !gap[input].is_null();
+      if (there) last[s["k"]][input] = s[input];
+      held += there ? 0 : 1;
+      s[input] = last[s["k"]][input];
+    }
+    filled += s.dump() + "\n";
+    if (t % 2 == 0) continue;
+    const json label{{"id", t}, {"k", s["k"]}, {"target", sample(t)["target"]}};
+    for (std::string* text : {&gaps, &filled}) *text += label.dump() + "\n";
+  }
+  const std::string options = "--learner ekf --hidden 2 --lags 2 --key k --interval 0.8 ";
+  const Ran expected = run(options, filled);
+  const Ran whole = run(options + "--missing hold --json s.json --metrics-file m.prom", gaps);
+  ASSERT_EQ(whole.exit_code, fine) << whole.err;
+  std::string answers;
+  std::size_t told = 0;
+  for (const std::string& line : split(whole.out)) {
+    auto answer = nlohmann::ordered_json::parse(line);
+    told += answer.value("held", 0);
+    answer.erase("held");
+    answers += answer.dump() + "\n";
+  }
+  EXPECT_EQ(answers, expected.out);
+  EXPECT_EQ(told, held);
+  const std::string count = std::to_string(held);
+  EXPECT_THAT(whole.err, HasSubstr(count + " inputs held"));
+  EXPECT_EQ(json::parse(read_text(work_.path("s.json")))["held"], held);
+  EXPECT_THAT(read_text(work_.path("m.prom")),
+              HasSubstr("kalstream_inputs_held_total " + count + "\n"));
+
+  // Stopped at any moment; one model at a time in memory.
+  const auto all = split(gaps);
+  std::string parts;
+  for (std::size_t from = 0; from < all.size(); from += 25) {
+    std::string part;
+    for (std::size_t k = from; k < std::min(from + 25, all.size()); ++k) part += all[k] + "\n";
+    const Ran ran =
+        run(options + "--missing hold --checkpoint folder --resume --max-models 1 --answers jsonl",
+            part);
+    ASSERT_EQ(ran.exit_code, fine) << ran.err;
+    parts += ran.out;
+  }
+  EXPECT_EQ(parts, whole.out);
+  EXPECT_THAT(work_.kalstream("inspect folder/stream.kal").out, HasSubstr(count + " inputs held"));
+}
+
+TEST_F(StreamTest, MissingInputsAreRefusedUntilThereIsOneToHold) {
+  const std::string csv = "a,b,y\n,1,3\n2,,3\n,,4\n,,\n";
+  const Ran ran = run("--learner rls --missing hold", csv);
+  EXPECT_EQ(ran.exit_code, fine);
+  EXPECT_EQ(ran.out,
+            "sample,id,status,held,target,prediction\n"
+            "1,,learnt,1,3,0\n2,,learnt,2,4,3\n");
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("standard input:2: no number has come yet for \"a\""),
+                             HasSubstr("3 inputs held, 2 lines refused")));
+  EXPECT_THAT(run("--learner rls", csv).err,
+              AllOf(HasSubstr("--missing hold"), HasSubstr("4 lines refused")));
+  EXPECT_EQ(run("--learner rls --missing drop", csv).exit_code, usage);
 }
 
 TEST_F(StreamTest, FollowsAFile) {

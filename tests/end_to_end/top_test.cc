@@ -11,10 +11,6 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr int fine = 0;
-constexpr int failure = 1;
-constexpr int usage = 2;
-
 constexpr const char* metrics = R"(# HELP kalstream_info What is running; always 1.
 # TYPE kalstream_info gauge
 kalstream_info{learner="auto",version="1.0"} 1

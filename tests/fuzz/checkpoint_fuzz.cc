@@ -1,4 +1,6 @@
 // A checkpoint behind its checksum: a stream's part and a model's.
+#include <limits>
+
 #include "core/archive.h"
 #include "fuzz.h"
 #include "stream/checkpoint.h"
@@ -23,27 +25,30 @@ KALSTREAM_FUZZ(checkpoint) {
     checkpoint_of(bytes);
   } catch (const SnapshotError&) {
   }
-  try {
-    Archive from(bytes);
-    const auto model = StreamModel::load(from, nullptr, most_memory);
-    Deaf deaf;
-    const std::size_t n = model->learner().inputs();
-    for (int t = 0; t < 4; ++t) {
-      Sample s{.kind = Sample::Kind::inputs, .id = "a", .x = std::vector<double>(n, t)};
-      if (t % 2 == 0) s.d.assign(model->learner().outputs(), 0.1 * t);
-      model->take(s, deaf);
+  for (const std::uint64_t format : {std::uint64_t{1}, Archive::newest}) {
+    try {
+      Archive from(bytes, format);
+      const auto model = StreamModel::load(from, nullptr, most_memory);
+      Deaf deaf;
+      const std::size_t n = model->learner().inputs();
+      for (int t = 0; t < 4; ++t) {
+        Sample s{.kind = Sample::Kind::inputs, .id = "a", .x = std::vector<double>(n, t)};
+        if (t == 0 && n > 0) s.x[0] = std::numeric_limits<double>::quiet_NaN();
+        if (t % 2 == 0) s.d.assign(model->learner().outputs(), 0.1 * t);
+        if (model->complete(s.x)) model->take(s, deaf);
+      }
+      model->to_bytes();
+    } catch (const SnapshotError&) {
     }
-    model->to_bytes();
-  } catch (const SnapshotError&) {
-  }
-  try {
-    Archive from(bytes);
-    SampleReader reader("stream", {});
-    StreamCounts counts;
-    counts.exchange(from);
-    reader.exchange(from);
-    if (reader.settled()) reader.read("1,2,3", 1);
-  } catch (const SnapshotError&) {
-  } catch (const DataError&) {
+    try {
+      Archive from(bytes, format);
+      SampleReader reader("stream", {});
+      StreamCounts counts;
+      counts.exchange(from);
+      reader.exchange(from);
+      if (reader.settled()) reader.read("1,2,3", 1);
+    } catch (const SnapshotError&) {
+    } catch (const DataError&) {
+    }
   }
 }

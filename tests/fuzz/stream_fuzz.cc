@@ -30,6 +30,7 @@ KALSTREAM_FUZZ(stream) {
   if ((choice & 1) != 0) fields.columns.targets = {"y"};
   if ((choice & 2) != 0) fields.columns.inputs = {"none"};
   if ((choice & 4) != 0) fields.key = "k";
+  fields.partial = (choice & 64) != 0;
   SampleReader reader("stream", fields);
   const ModelOptions options{.coverage = (choice & 8) != 0 ? 0.9 : 0,
                              .horizon = (choice & 16) != 0 ? 2U : 0,
@@ -42,13 +43,14 @@ KALSTREAM_FUZZ(stream) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
     const std::string_view line = std::string_view(text).substr(at, end - at);
     at = end + 1;
+    Sample* sample = nullptr;
     try {
-      listener.sample = &reader.read(line, ++number);
+      sample = &reader.read(line, ++number);
     } catch (const DataError& error) {
       fuzz::require(std::string_view(error.what()).starts_with("stream:"));
       continue;
     }
-    if (listener.sample->kind == Sample::Kind::nothing) continue;
+    if (sample->kind == Sample::Kind::nothing) continue;
     if (!model) {
       if (reader.inputs() > 50 || reader.outputs() > 5) return;
       model = std::make_unique<StreamModel>(
@@ -57,11 +59,14 @@ KALSTREAM_FUZZ(stream) {
           options);
       listener.writer = AnswerWriter({.json = (choice & 32) != 0,
                                       .keys = (choice & 4) != 0,
+                                      .held = fields.partial,
                                       .intervals = (choice & 8) != 0,
                                       .horizon = options.horizon,
                                       .targets = reader.target_names()});
     }
-    model->take(*listener.sample, listener);
+    if (sample->kind == Sample::Kind::inputs && !model->complete(sample->x)) continue;
+    listener.sample = sample;
+    model->take(*sample, listener);
     fuzz::require(!listener.text.empty());
   }
   if (!model) return;

@@ -15,6 +15,7 @@
 namespace kalstream {
 namespace {
 
+using test::copy;
 using test::normals;
 using test::random_stream;
 using test::same_bits;
@@ -23,8 +24,6 @@ using test::Stream;
 using test::Vector;
 
 using Bytes = std::vector<std::byte>;
-
-Vector copy(std::span<const double> v) { return {v.begin(), v.end()}; }
 
 void learn(Learner& learner, const Stream& stream, std::size_t first, std::size_t last) {
   for (std::size_t t = first; t < last; ++t) learner.learn(stream.x[t], stream.d[t]);

@@ -9,7 +9,7 @@ MAE: 0...
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -164,18 +164,7 @@ class MultiTargetRegressor(_Estimator, base.MultiTargetRegressor):
     the model on without learning.
 {_PARAMETERS}"""
 
-    def __init__(
-        self,
-        learner: str = "auto",
-        seed: int = 1,
-        scale: bool = True,
-        coverage: float = 0.9,
-        memory: int = 1000,
-        max_features: int = 256,
-        **options: Option,
-    ) -> None:
-        super().__init__(learner, seed, scale, coverage, memory, max_features, **options)
-        self._targets: list[Hashable] = []
+    _targets: Sequence[Hashable] = ()  # before the first sample
 
     def learn_one(self, x: Features, y: Mapping[Hashable, float], **kwargs: Any) -> None:
         if not self._targets:
@@ -217,18 +206,7 @@ class Forecaster(_Estimator, _Forecaster):
     12
     """
 
-    def __init__(
-        self,
-        learner: str = "auto",
-        seed: int = 1,
-        scale: bool = True,
-        coverage: float = 0.9,
-        memory: int = 1000,
-        max_features: int = 256,
-        **options: Option,
-    ) -> None:
-        super().__init__(learner, seed, scale, coverage, memory, max_features, **options)
-        self._last: dict[Hashable, Any] = {}
+    _last: dict[Hashable, Any] = {}  # before the first sample
 
     def learn_one(self, y: float | None, x: Features | None = None) -> None:
         self._last = dict(x or {})
