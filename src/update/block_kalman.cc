@@ -27,6 +27,8 @@ constexpr double most_of_noise = 1e4;
 constexpr std::uint64_t look_interval = 64;
 // The update from which on the prior returns; published runs are shorter.
 constexpr std::uint64_t first_return = 131'072;
+// The largest variance at which weights that nothing excites come to rest.
+constexpr double most_at_rest = 10;
 
 // What a diagonal gains, in relation to itself, from an update its covariance did not allow: more
 // than the rounding of years, and nothing to a filter that learns.
@@ -250,20 +252,21 @@ void BlockKalman::halve(const Group& g, std::size_t lane) {
 //
 //     θ_i ← θ_i − P_i e_k θ_k/(p_kk + v);   P_i ← P_i − P_i e_k e_kᵀP_i/(p_kk + v)
 //
-// A weight without excitation gains c = 64 n q until its turn comes again, and settles at p₁ for
-// p₁v/(p₁ + v) + c = p₁, v = p₁²/c − p₁ (if that is less than p₁, near c). What is known well, P_i
-// leaves as it is.
+// A weight without excitation gains c = 64 n q until its turn comes again, and settles at p for
+// pv/(p + v) + c = p, v = p²/c − p (if that is less than p, near c). p = min(p₁/2, 10): p₁ is made
+// for fast learning at the start, and with weights of its size networks still broke out. What is
+// known well, P_i leaves as it is.
 void BlockKalman::return_to_prior(AlignedVector& theta) {
   if (t_ < first_return || t_ % look_interval != 0) return;
   const double q = options_.process_noise.at(t_);
   if (q == 0) return;
-  const double p1 = options_.initial_covariance;
+  const double p = std::min(options_.initial_covariance / 2, most_at_rest);
   bool sound = true;
   std::copy(D_.begin(), D_.end(), D_new_.begin());
   std::fill(V_.begin(), V_.end(), 0.0);
   for (const Group& g : groups_) {
     const double c = static_cast<double>(look_interval * g.n) * q;
-    const double v = std::max(p1 * p1 / c - p1, p1);
+    const double v = std::max(p * p / c - p, p);
     const std::size_t k = t_ / look_interval % g.n;
     double* P = P_.data() + g.P_offset;
     downdate(g, P);

@@ -21,9 +21,9 @@ namespace kalstream {
 /// and nothing happens (but see process_noise_when_gated) unless ‖e‖² > gate_threshold. For a long
 /// life: P_i is halved when one of its variances has grown to max(2p₁, 10,000q); from update
 /// 131,072 on the prior returns: every 64th update one weight of each block in turn is measured to
-/// be 0, with the noise at which variances that no sample reduces settle at p₁; and P gains 1e-10
-/// of its diagonal after an update that it did not allow, so that the next may be allowed; if
-/// correlations are beyond 1, it loses them all.
+/// be 0, with the noise at which variances that no sample reduces settle at min(p₁/2, 10); and P
+/// gains 1e-10 of its diagonal after an update that it did not allow, so that the next may be
+/// allowed; if correlations are beyond 1, it loses them all.
 struct BlockKalmanOptions {
   Partition partition = Partition::full;
   bool shared_innovation = false;

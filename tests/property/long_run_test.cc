@@ -124,7 +124,7 @@ TEST(LimitedGrowth, TakesNothingFromWeightsThatLearn) {
 TEST(ReturnToPrior, MeasuresOneWeightOfEveryBlockToBeZero) {
   const double p1 = 2;
   const double r = 0.7;
-  for (const double q : {1e-4, 1e-2})  // v = p₁²/c − p₁, and p₁ where that is less
+  for (const double q : {1e-4, 1e-2})  // v = p²/c − p, and p where that is less
     for (const Partition partition : {Partition::node, Partition::unit, Partition::full})
       for (const std::size_t n_d : {1, 2}) {
         const ParameterLayout layout(test::small_network(2, 3, n_d));
@@ -167,7 +167,8 @@ TEST(ReturnToPrior, MeasuresOneWeightOfEveryBlockToBeZero) {
             P[i] += q * MatrixXd::Identity(n, n);
             if (returns) {
               const double c = 64 * static_cast<double>(n) * q;
-              const double v = std::max(p1 * p1 / c - p1, p1);
+              const double p = p1 / 2;
+              const double v = std::max(p * p / c - p, p);
               const auto k = static_cast<Eigen::Index>((t + 1) / 64) % n;
               const VectorXd g = P[i].col(k) / (P[i](k, k) + v);
               theta_i -= g * theta_i(k);
@@ -182,7 +183,7 @@ TEST(ReturnToPrior, MeasuresOneWeightOfEveryBlockToBeZero) {
       }
 }
 
-// Weights that no sample excites go to 0, and their variance to p₁; one that learns hardly notices.
+// Weights that no sample excites go to 0, their variance to p₁/2; one that learns hardly notices.
 TEST(ReturnToPrior, TakesBackWeightsThatLearnNothing) {
   const double p1 = 1;
   const double q = 1e-4;
@@ -202,7 +203,7 @@ TEST(ReturnToPrior, TakesBackWeightsThatLearnNothing) {
   const double steady = (q + std::sqrt(q * q + 4 * q)) / 2 + q;
   for (std::size_t n = 0; n < theta.size(); ++n) {
     const auto k = static_cast<Eigen::Index>(n);
-    EXPECT_NEAR(P(k, k), n == 3 ? steady : p1, n == 3 ? 0.01 * steady : 0.1 * p1);
+    EXPECT_NEAR(P(k, k), n == 3 ? steady : p1 / 2, n == 3 ? 0.01 * steady : 0.1 * p1);
     EXPECT_NEAR(theta[n], n == 3 ? 5.0 : 0.0, 0.01);
   }
 }
