@@ -100,7 +100,7 @@ TEST_F(StreamTest, EveryLineIsAnsweredAtOnce) {
   EXPECT_EQ(summary["samples"], 40);
 }
 
-// The same predictions as `run` makes of the same rows.
+// The same predictions as `run` makes of the same rows, on any number of threads.
 TEST_F(StreamTest, PredictsWhatRunPredicts) {
   std::string csv = "a,b,y\n";
   for (int t = 0; t < 60; ++t) {
@@ -113,7 +113,7 @@ TEST_F(StreamTest, PredictsWhatRunPredicts) {
     const Ran batch =
         work_.kalstream("run --data d.csv --csv - --learner " + learner + (raw ? "" : " --scale"));
     ASSERT_EQ(batch.exit_code, fine) << batch.err;
-    const Ran live = run("--answers csv --learner " + learner, csv);
+    const Ran live = run("--jobs 3 --answers csv --learner " + learner, csv);
     ASSERT_EQ(live.exit_code, fine) << live.err;
     const auto one = split(batch.out);
     const auto other = split(live.out);
@@ -593,6 +593,7 @@ TEST_F(StreamTest, ErrorsSayWhatToDo) {
   expect("--learner rls --experts 3", usage, "--experts");
   expect("--learner rls --target nosuch", fine, "nosuch may come later");
   expect("--learner ekf --set measurement_noise=3..1", usage, "A..B@SAMPLES");
+  expect("--learner alg2 --key a --jobs 2", usage, "threads of its own");
   expect("--learner rls --start none.kal", usage, "--learner");
   expect("--start none.kal", bad_data, "none.kal: cannot open");
   expect("--follow none.jsonl", failure, "none.jsonl");
