@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "core/archive.h"
 #include "core/denormals.h"
@@ -238,8 +239,8 @@ AutoLearner::AutoLearner(const Auto& options, const NetworkOptions& network,
                         .target = target_});
     by_cost_.push_back(by_cost_.size());
   }
-  std::stable_sort(by_cost_.begin(), by_cost_.end(), [&](std::size_t a, std::size_t b) {
-    return cost_of(experts_[a].plan) > cost_of(experts_[b].plan);
+  std::sort(by_cost_.begin(), by_cost_.end(), [&](std::size_t a, std::size_t b) {
+    return std::pair(-cost_of(experts_[a].plan), a) < std::pair(-cost_of(experts_[b].plan), b);
   });
   expert_d_hat_.resize(experts_.size() * n_d_);
   relative_variance_.resize(size() * n_d_, 1.0);
