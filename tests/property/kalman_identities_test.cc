@@ -201,6 +201,7 @@ TEST_P(Kalman, TraceNeverGrows) {
     const auto step = [&](const Vector& H, const Vector& e) {
       const StepStatus status = rule.update(e, H, theta);
       applied += status == StepStatus::applied ? 1 : 0;
+      // An update that is refused mends P; another rounds the sum of the variances.
       const double slack = status == StepStatus::rejected_covariance ? 1.01e-10 : 1e-15;
       EXPECT_LE(rule.covariance_trace(), trace + slack * trace);
       trace = rule.covariance_trace();
