@@ -262,16 +262,15 @@ void live(const Contender& c, const std::string& stream, std::size_t inputs,
     checkpoint = std::to_string(checkpoint)[0] == '2' ? checkpoint / 2 * 5 : checkpoint * 2;
     if (out_of_time) break;
   }
-  // The second half of a life of millions against the million around the first: where hardly any
-  // noise is, errors swing from one tenth of a million to the next.
+  // The last tenth of a life of millions against the one around a million.
   if (tenths.size() < 20) return;
   const auto error = [&](std::size_t from, std::size_t to) {
     double sum = 0;
     for (std::size_t k = from; k < to; ++k) sum += tenths[k].nse();
     return sum / static_cast<double>(to - from);
   };
-  const double then = error(5, 15);
-  const double now = error(tenths.size() / 2, tenths.size());
+  const double then = error(8, 12);
+  const double now = error(tenths.size() * 9 / 10, tenths.size());
   expect(now <= 1.05 * then, what + ": NSE " + std::to_string(now) + " at the end, " +
                                  std::to_string(then) + " around a million");
 }
