@@ -35,12 +35,12 @@ enum Fault : int {
 struct AdamStep {
   double learning_rate, first_decay, second_decay, epsilon;
   double first_scale, second_scale;  // 1/(1 − β₁ᵗ), 1/(1 − β₂ᵗ)
-  double gradient_scale;             // the gradient is so many g
+  double gradient_scale, pull;       // the gradient is gradient_scale·g + pull·θ
 };
 
 struct RmsPropStep {
   double learning_rate, decay, epsilon;
-  double gradient_scale;
+  double gradient_scale, pull;
 };
 
 struct Kernels {

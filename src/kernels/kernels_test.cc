@@ -524,8 +524,8 @@ TEST_P(Kernels, OuterProducts) {
 }
 
 TEST_P(Kernels, FirstOrderRules) {
-  const kernels::AdamStep adam{0.01, 0.9, 0.999, 1e-8, 1.3, 1.7, -0.4};
-  const kernels::RmsPropStep rmsprop{0.01, 0.99, 1e-8, -0.4};
+  const kernels::AdamStep adam{0.01, 0.9, 0.999, 1e-8, 1.3, 1.7, -0.4, 0.03};
+  const kernels::RmsPropStep rmsprop{0.01, 0.99, 1e-8, -0.4, 0.03};
   for_sizes(70, [&](std::size_t n, Rng& rng) {
     const Vector g = normals(rng, n);
     const Vector theta = normals(rng, n);

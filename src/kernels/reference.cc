@@ -242,7 +242,7 @@ bool adam(std::size_t n, const AdamStep& s, const double* g, const double* theta
           const double* v, double largest, double* theta_new, double* m_new, double* v_new) {
   bool usable = true;
   for (std::size_t k = 0; k < n; ++k) {
-    const double g_k = s.gradient_scale * g[k];
+    const double g_k = s.gradient_scale * g[k] + s.pull * theta[k];
     m_new[k] = s.first_decay * m[k] + (1 - s.first_decay) * g_k;
     v_new[k] = s.second_decay * v[k] + (1 - s.second_decay) * g_k * g_k;
     theta_new[k] = theta[k] - s.learning_rate * (m_new[k] * s.first_scale) /
@@ -256,7 +256,7 @@ bool rmsprop(std::size_t n, const RmsPropStep& s, const double* g, const double*
              const double* v, double largest, double* theta_new, double* v_new) {
   bool usable = true;
   for (std::size_t k = 0; k < n; ++k) {
-    const double g_k = s.gradient_scale * g[k];
+    const double g_k = s.gradient_scale * g[k] + s.pull * theta[k];
     v_new[k] = s.decay * v[k] + (1 - s.decay) * g_k * g_k;
     theta_new[k] = theta[k] - s.learning_rate * g_k / (std::sqrt(v_new[k]) + s.epsilon);
     usable &= std::isfinite(v_new[k]) && std::abs(theta_new[k]) <= largest;

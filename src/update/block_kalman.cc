@@ -25,8 +25,6 @@ constexpr double most_of_noise = 1e4;
 // Updates between two looks for such variances, and between two returns to the prior: a look costs
 // a pass over D, a return one over P.
 constexpr std::uint64_t look_interval = 64;
-// The update from which on the prior returns; published runs are shorter.
-constexpr std::uint64_t first_return = 131'072;
 // The largest variance at which weights that nothing excites come to rest.
 constexpr double most_at_rest = 10;
 

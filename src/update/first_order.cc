@@ -29,6 +29,8 @@ StepStatus FirstOrder::update(std::span<const double> e, std::span<const double>
   return StepStatus::applied;
 }
 
+double FirstOrder::pull() const { return t_ >= first_return ? 3e-5 : 0; }
+
 void FirstOrder::reset() {
   t_ = 0;
   reset_state();
@@ -67,7 +69,7 @@ class RmsPropRule final : public FirstOrder {
   // v⁺ = βv + (1−β)g²;  θ⁺ = θ − μ g / (√v⁺ + ε).
   bool propose(double mu, double scale, const double* g, std::span<const double> theta,
                double* theta_new) override {
-    const kernels::RmsPropStep step{mu, o_.decay, o_.epsilon, scale};
+    const kernels::RmsPropStep step{mu, o_.decay, o_.epsilon, scale, pull()};
     return active().rmsprop(theta.size(), step, g, theta.data(), v_.data(), largest_magnitude,
                             theta_new, v_new_.data());
   }
@@ -96,7 +98,8 @@ class AdamRule final : public FirstOrder {
                                  .epsilon = o_.epsilon,
                                  .first_scale = 1 / (1 - first_power_ * o_.first_decay),
                                  .second_scale = 1 / (1 - second_power_ * o_.second_decay),
-                                 .gradient_scale = scale};
+                                 .gradient_scale = scale,
+                                 .pull = pull()};
     return active().adam(theta.size(), step, g, theta.data(), m_.data(), v_.data(),
                          largest_magnitude, theta_new, m_new_.data(), v_new_.data());
   }

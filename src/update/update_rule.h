@@ -1,6 +1,7 @@
 // A training rule: sees the error e, the Jacobian H and the weights θ; never the model.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 
@@ -12,6 +13,9 @@
 namespace kalstream {
 
 class Archive;
+
+/// The update from which on rules are held together for a long life; published runs are shorter.
+inline constexpr std::uint64_t first_return = 131'072;
 
 class UpdateRule {
  public:

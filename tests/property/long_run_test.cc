@@ -208,6 +208,50 @@ TEST(ReturnToPrior, TakesBackWeightsThatLearnNothing) {
   }
 }
 
+// RMSprop and Adam: the textbook's steps up to the 131,071st update, then with 3e-5 θ in the
+// gradient.
+TEST(ReturnToPrior, PullsTheWeightsOfFirstOrderRules) {
+  const ParameterLayout layout(test::small_network(1, 1, 1));
+  const std::size_t n = layout.size();
+  Rng rng(7);
+  const auto rule = make_rule(Adam{.learning_rate = 0.01}, layout);
+  const auto root_rule = make_rule(RmsProp{.learning_rate = 0.01}, layout);
+  AlignedVector theta = test::aligned(normals(rng, n));
+  AlignedVector root_theta = theta;
+  const Vector nothing(n);
+  const int before = 131'072 - 100;
+  for (int t = 0; t < before; ++t) {
+    ASSERT_EQ(rule->update(Vector{0}, nothing, theta), StepStatus::applied);
+    ASSERT_EQ(root_rule->update(Vector{0}, nothing, root_theta), StepStatus::applied);
+  }
+  const Adam adam;
+  const RmsProp rmsprop;
+  Vector m(n);
+  Vector v(n);
+  Vector root_v(n);
+  for (int t = before + 1; t < before + 500; ++t) {
+    const Vector H = normals(rng, n, 0.3);
+    const double e = 0.1 * rng.normal();
+    AlignedVector expected = theta;
+    AlignedVector root_expected = root_theta;
+    ASSERT_EQ(rule->update(Vector{e}, H, theta), StepStatus::applied);
+    ASSERT_EQ(root_rule->update(Vector{e}, H, root_theta), StepStatus::applied);
+    const double pull = t >= 131'072 ? 3e-5 : 0;
+    for (std::size_t k = 0; k < n; ++k) {
+      const double g = -e * H[k] + pull * expected[k];
+      m[k] = adam.first_decay * m[k] + (1 - adam.first_decay) * g;
+      v[k] = adam.second_decay * v[k] + (1 - adam.second_decay) * g * g;
+      expected[k] -= 0.01 * m[k] / (1 - std::pow(adam.first_decay, t)) /
+                     (std::sqrt(v[k] / (1 - std::pow(adam.second_decay, t))) + adam.epsilon);
+      const double root_g = -e * H[k] + pull * root_expected[k];
+      root_v[k] = rmsprop.decay * root_v[k] + (1 - rmsprop.decay) * root_g * root_g;
+      root_expected[k] -= 0.01 * root_g / (std::sqrt(root_v[k]) + rmsprop.epsilon);
+      ASSERT_NEAR(theta[k], expected[k], 1e-12) << t;
+      ASSERT_NEAR(root_theta[k], root_expected[k], 1e-12) << t;
+    }
+  }
+}
+
 // To be asked for its spread, or to be saved and loaded, makes no difference to a learner whose
 // prior returns.
 TEST(ReturnToPrior, GoesOnFromASnapshot) {
