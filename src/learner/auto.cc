@@ -27,6 +27,12 @@ constexpr std::size_t quiet = 200;    // samples between two such
 constexpr std::size_t believed = 16;  // samples before one can be beyond belief
 constexpr std::size_t memory = 1000;  // samples
 constexpr double least_variance = 1e-200;
+// After something beyond belief:
+constexpr std::size_t calm = 256;       // samples that may take the place of all before them …
+constexpr double out_of_scale = 8;      // … if their deviation is so many times smaller
+constexpr double returned = 5;          // … and their mean so many deviations from before
+constexpr std::uint64_t youth = 8192;   // samples; older learners withstand it
+constexpr std::uint64_t interval = 64;  // between two looks
 
 /// Units for a network of at most `weights` gate weights, and at least four.
 std::size_t units(std::size_t wanted, const NetworkOptions& n, std::size_t weights) {
@@ -216,6 +222,8 @@ AutoLearner::AutoLearner(const Auto& options, const NetworkOptions& network,
       d_moments_(n_d_),
       history_(std::max<std::size_t>(options.lags, 1), n_d_),
       memory_(memory, n_in_ + (history_.lags() + 1) * n_d_),
+      mean_before_(n_d_),
+      deviation_before_(n_d_),
       low_(n_d_),
       high_(n_d_),
       naive_loss_(n_d_),
@@ -265,6 +273,10 @@ AutoLearner::AutoLearner(const AutoLearner& other)
       present_error_(other.present_error_),
       bad_targets_(other.bad_targets_),
       bad_inputs_(other.bad_inputs_),
+      since_wild_(other.since_wild_),
+      mean_before_(other.mean_before_),
+      deviation_before_(other.deviation_before_),
+      began_anew_(other.began_anew_),
       low_(other.low_),
       high_(other.high_),
       naive_loss_(other.naive_loss_),
@@ -301,6 +313,12 @@ void AutoLearner::exchange(Archive& archive) {
   archive.number(present_error_, Archive::not_negative);
   archive.count(bad_targets_, steps_);
   archive.count(bad_inputs_, steps_);
+  if (archive.format() >= 2) {
+    archive.count(since_wild_, steps_);
+    archive.numbers(mean_before_, Archive::usable);
+    archive.numbers(deviation_before_, Archive::not_negative);
+    archive.flag(began_anew_);
+  }
   for (auto* v : {&low_, &high_}) archive.numbers(*v, Archive::usable);
   for (std::size_t k = 0; k < n_d_; ++k) archive.require(low_[k] <= high_[k]);
   for (auto* v : {&naive_loss_, &mean_loss_}) archive.numbers(*v, Archive::not_negative);
@@ -322,7 +340,10 @@ void AutoLearner::reset() {
   steps_ = samples_ = since_change_ = 0;
   usual_error_ = present_error_ = 0;
   bad_targets_ = bad_inputs_ = 0;
-  for (auto* v : {&low_, &high_, &naive_loss_, &mean_loss_}) std::fill(v->begin(), v->end(), 0.0);
+  since_wild_ = 0;
+  began_anew_ = false;
+  for (auto* v : {&mean_before_, &deviation_before_, &low_, &high_, &naive_loss_, &mean_loss_})
+    std::fill(v->begin(), v->end(), 0.0);
   predicted_ = false;
 }
 
@@ -427,6 +448,7 @@ StepReport AutoLearner::learn(std::span<const double> x, std::span<const double>
   const bool bad_input = is_beyond(x_moments_.running(), x, input_belief);
   bad_targets_ = bad_target ? bad_targets_ + 1 : 0;
   bad_inputs_ = bad_input ? bad_inputs_ + 1 : 0;
+  note_wild(bad_target || bad_input);
   if ((bad_target && bad_targets_ < patience) || (bad_input && bad_inputs_ < patience)) {
     d_moments_.add(d);
     step_experts(report, false);
@@ -460,6 +482,9 @@ StepReport AutoLearner::learn(std::span<const double> x, std::span<const double>
     x_moments_.follow();
     d_moments_.follow();
   }
+  if (since_wild_ >= calm && since_wild_ <= 2 * calm && samples_ <= youth &&
+      samples_ % interval == 0 && !began_anew_ && memory_.size() >= calm && is_out_of_scale())
+    begin_anew();
   return finish(report);
 }
 
@@ -547,6 +572,64 @@ void AutoLearner::watch() {
     if (over || experts_[j].plan.replays > 0) start_over(experts_[j]);
   });
   for (Blend& b : blends_) b.become_open();
+}
+
+// A stretch of wild samples begins, goes on, or is so many samples ago.
+void AutoLearner::note_wild(bool is_wild) {
+  if (is_wild && (since_wild_ == 0 || since_wild_ > calm))
+    for (std::size_t k = 0; k < n_d_; ++k) {
+      mean_before_[k] = d_moments_.running().mean(k);
+      deviation_before_[k] = d_moments_.running().deviation(k);
+    }
+  if (is_wild)
+    since_wild_ = 1;
+  else if (since_wild_ > 0)
+    ++since_wild_;
+}
+
+// Whether the calm samples after a disturbance are next to nothing on the scale it left, in an
+// input or a target (those that stand still tell nothing), and targets are where they were before.
+bool AutoLearner::is_out_of_scale() const {
+  bool found = false;
+  const std::size_t first_target = n_in_ + history_.lags() * n_d_;
+  for (std::size_t k = 0; k < n_in_ + n_d_; ++k) {
+    const bool is_target = k >= n_in_;
+    const std::size_t target = is_target ? k - n_in_ : 0;
+    double n = 0;
+    double mean = 0;
+    double sum_sq = 0;
+    for (std::size_t age = calm; age > 0; --age) {
+      const auto row = memory_[age];
+      if (!all_finite(row)) continue;  // was not believed
+      const double v = row[is_target ? first_target + target : k];
+      const double before = v - mean;
+      mean += before / ++n;
+      sum_sq += before * (v - mean);
+    }
+    if (n == 0) return false;
+    if (is_target && std::abs(mean - mean_before_[target]) > returned * deviation_before_[target])
+      return false;
+    const double deviation = std::sqrt(sum_sq / n);
+    const double of_all =
+        is_target ? d_moments_.running().deviation(target) : x_moments_.running().deviation(k);
+    found = found || (deviation > 0 && out_of_scale * deviation < of_all);
+  }
+  return found;
+}
+
+// A disturbance in a learner's youth leaves a scale which fades only as samples add up. The calm
+// ones after it are the better youth.
+void AutoLearner::begin_anew() {
+  const std::uint64_t steps = steps_;
+  const std::uint64_t first = memory_.count() - calm;
+  reset();
+  for (std::uint64_t k = first; k < first + calm; ++k) {
+    const auto row = memory_[memory_.count() - k];  // still there: there is room for twice as many
+    const auto x = row.first(n_in_);
+    all_finite(row) ? learn(x, row.last(n_d_)) : advance(x);
+  }
+  steps_ = steps;
+  began_anew_ = true;
 }
 
 // The experts learn all samples so far with the scale as it is known now.

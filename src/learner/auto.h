@@ -63,6 +63,8 @@ class SampleMemory {
 
   void push(std::span<const double> a, std::span<const double> b, std::span<const double> c);
   std::size_t size() const { return size_; }
+  /// All there have been, also those no longer remembered.
+  std::uint64_t count() const { return count_; }
   /// The sample `age` ≥ 1 steps ago.
   std::span<const double> operator[](std::size_t age) const {
     return std::span(rows_).subspan(place(age), numbers_);
@@ -89,7 +91,9 @@ class SampleMemory {
 /// so far again: later scales would not fit what they learnt with earlier ones.
 ///
 /// A target more than twenty deviations off counts as missing, unless it is the third in a row.
-/// When the errors are suddenly far above the usual, what was learnt by heart is forgotten.
+/// When the errors are suddenly far above the usual, what was learnt by heart is forgotten. If wild
+/// samples in its youth left a scale far beyond all that came since, which is as it was before
+/// them, the learner begins anew with what came since; once.
 class AutoLearner final : public Learner {
  public:
   AutoLearner(const Auto& options, const NetworkOptions& network);
@@ -110,6 +114,7 @@ class AutoLearner final : public Learner {
   void exchange(Archive& archive) override;
 
   const Blend& blend(std::size_t k) const { return blends_[k]; }
+  bool began_anew() const { return began_anew_; }
   std::size_t networks() const { return experts_.size(); }
   const Learner& network(std::size_t j) const { return *experts_[j].learner; }
 
@@ -141,6 +146,9 @@ class AutoLearner final : public Learner {
   void step_experts(StepReport& report, bool has_target);
   void replay(Expert& expert, std::size_t turn);
   void learn_again(Expert& expert, std::size_t age);
+  void note_wild(bool is_wild);
+  bool is_out_of_scale() const;
+  void begin_anew();
   void start_over();
   void start_over(Expert& expert);
   void widen_range(std::span<const double> d);
@@ -166,6 +174,9 @@ class AutoLearner final : public Learner {
   double present_error_ = 0;
   std::size_t bad_targets_ = 0;  // beyond belief, in a row
   std::size_t bad_inputs_ = 0;
+  std::uint64_t since_wild_ = 0;  // samples since the last beyond belief; 0: there was none
+  std::vector<double> mean_before_, deviation_before_;  // of the targets, when it began
+  bool began_anew_ = false;
   std::vector<double> low_, high_;              // of the targets
   std::vector<double> naive_loss_, mean_loss_;  // before there are experts
 

@@ -11,6 +11,7 @@
 #include <set>
 
 #include "data/generators.h"
+#include "kalstream/snapshot.h"
 #include "learner/footprint.h"
 #include "support.h"
 
@@ -291,6 +292,66 @@ TEST(AutoChange, AfterAConstantStart) {
     }
     EXPECT_LT(mean_squared_error(s, Auto{.experts = 6}, constant + 500), 1.4 * level) << constant;
   }
+}
+
+// ---- A disturbance in youth --------------------------------------------------------------------
+
+bool began_anew(const Learner& learner) {
+  return dynamic_cast<const AutoLearner&>(learner).began_anew();
+}
+
+constexpr std::size_t wild_from = 800;
+
+// Two hundred hostile samples: targets, inputs, or now these and now those.
+Stream disturbed(std::size_t rows, int kind) {
+  Stream s = generated("friedman", rows);
+  for (std::size_t t = wild_from; t < wild_from + 200; ++t) {
+    const double wild = t % 4 < 2 ? 1e4 : -1e4;
+    if (kind == 0 || (kind == 2 && t % 2 == 0)) s.d[t][0] = wild;
+    if (kind == 1 || (kind == 2 && t % 2 == 1)) s.x[t][0] = 1e6 * wild;
+  }
+  return s;
+}
+
+TEST(AutoDisturbance, IsOvercomeByBeginningAnew) {
+  constexpr std::size_t rows = 3000;
+  const Stream calm = generated("friedman", rows);
+  const double usual = mean_squared_error(calm, run(*make_for(calm), calm), 2000, rows);
+  for (const int kind : {0, 1, 2}) {
+    const Stream s = disturbed(rows, kind);
+    const auto learner = make_for(s);
+    const Vector d_hat = run(*learner, s);
+    EXPECT_TRUE(began_anew(*learner)) << kind;
+    EXPECT_EQ(learner->samples(), rows);
+    EXPECT_LT(mean_squared_error(s, d_hat, 2000, rows), 2 * usual) << kind;
+  }
+}
+
+// A level that stays is no disturbance, nor is a single wild target.
+TEST(AutoDisturbance, IsOverWhenAllIsAsItWas) {
+  Stream level = generated("friedman", 2000);
+  for (std::size_t t = wild_from; t < level.size(); ++t) level.d[t][0] += 1e4;
+  Stream single = generated("friedman", 2000);
+  single.d[wild_from][0] = 1e6;
+  for (const Stream& s : {level, single}) {
+    const auto learner = make_for(s);
+    run(*learner, s);
+    EXPECT_FALSE(began_anew(*learner));
+  }
+}
+
+TEST(AutoDisturbance, LooksTheSameFromASnapshot) {
+  const Stream s = disturbed(1500, 0);
+  const auto learner = make_for(s);
+  auto stopped = learner->clone();
+  for (std::size_t t = 0; t < s.size(); ++t) {
+    if (t % 50 == 17) stopped = load(save(*stopped));
+    ASSERT_EQ(stopped->predict(s.x[t])[0], learner->predict(s.x[t])[0]) << t;
+    ASSERT_EQ(began_anew(*stopped), began_anew(*learner)) << t;
+    stopped->learn(s.x[t], s.d[t]);
+    learner->learn(s.x[t], s.d[t]);
+  }
+  EXPECT_TRUE(began_anew(*learner));
 }
 
 // ---- Against simple learners -------------------------------------------------------------------

@@ -15,7 +15,7 @@ namespace kalstream {
 namespace {
 
 constexpr Envelope snapshot_envelope{
-    {0x89, 'K', 'A', 'L', 'S', '\r', '\n', 0x1a}, /*format=*/1, "snapshot"};
+    {0x89, 'K', 'A', 'L', 'S', '\r', '\n', 0x1a}, /*format=*/2, "snapshot"};
 constexpr std::size_t word_size = 8;
 constexpr std::uint64_t largest_size = 1'000'000;  // of anything that is counted in the options
 
@@ -244,6 +244,7 @@ void fields(SnapshotInfo& info, Fields& f) {
 struct Parts {
   SnapshotInfo info;
   std::span<const std::byte> state;
+  std::uint64_t format;
 };
 
 Parts take_apart(std::span<const std::byte> snapshot) {
@@ -253,7 +254,7 @@ Parts take_apart(std::span<const std::byte> snapshot) {
   contents.text(about);
   contents.text(state);
   contents.require(contents.left() == 0);
-  Parts parts{.info = {}, .state = as_bytes(state)};
+  Parts parts{.info = {}, .state = as_bytes(state), .format = contents.format()};
   Fields f{Archive(as_bytes(about))};
   fields(parts.info, f);
   if (!f.empty())
@@ -288,7 +289,7 @@ std::vector<std::byte> save(const Learner& learner) {
 std::unique_ptr<Learner> load(std::span<const std::byte> snapshot, std::uint64_t most_memory) {
   const Parts parts = take_apart(snapshot);
   const Footprint needs = footprint(parts.info.recipe.options);
-  Archive from(parts.state);
+  Archive from(parts.state, parts.format);
   from.require(needs.learnt_bytes <= static_cast<double>(parts.state.size()));
   if (needs.bytes > static_cast<double>(most_memory))
     throw SnapshotError("the learner in the snapshot is too large: it would need " +
