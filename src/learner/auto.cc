@@ -315,7 +315,7 @@ void AutoLearner::exchange(Archive& archive) {
   archive.count(bad_inputs_, steps_);
   if (archive.format() >= 2) {
     archive.count(since_wild_, steps_);
-    archive.numbers(mean_before_, Archive::usable);
+    archive.numbers(mean_before_);
     archive.numbers(deviation_before_, Archive::not_negative);
     archive.flag(began_anew_);
   }
