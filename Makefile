@@ -40,7 +40,7 @@ test-tsan: test-packages
 	ctest --preset tsan -j $(JOBS) -R 'Parallel|Progress|Threads'
 
 # A long life for every learner, and attacks: hours. SOAK='--learner auto --minutes 5' for less (docs/robustness.md)
-SOAK :=
+SOAK := --seed 101
 
 soak: test-packages
 	@cmake --preset release -DKALSTREAM_BUILD_TESTS=ON >/dev/null
