@@ -1,0 +1,25 @@
+// How the lines of a stream are written: JSON or delimited text, and how that delimits.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace kalstream {
+
+class Archive;
+
+enum class Format : std::uint8_t { unknown, json, delimited };
+
+/// Settled by the first lines; a line that contradicts it is refused, never guessed at.
+struct Dialect {
+  Format format = Format::unknown;
+  char delimiter = 0;                ///< ' ': any run of blanks; 0: not yet known
+  char decimal = 0;                  ///< '.' or ','; 0: no number has shown it yet
+  bool header = false;               ///< the names below stood in the text
+  std::vector<std::string> columns;  ///< of delimited text; empty: not yet known
+
+  void exchange(Archive& archive);
+};
+
+}  // namespace kalstream

@@ -1,0 +1,57 @@
+// One line, row or message of a stream, whatever it was written in: named values.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "schema/value.h"
+
+namespace kalstream {
+
+struct Field {
+  std::string name;
+  Value value;
+};
+
+/// Fields in the order they were written. Structures are flat: b inside of a is "a.b", the second
+/// number of a list "a.2" (a list of one is "a"). Used again and again, it stops allocating.
+class Record {
+ public:
+  void clear() { size_ = 0; }
+
+  /// The next field, with a missing value.
+  Value& add(std::string_view name) {
+    if (size_ == fields_.size()) fields_.emplace_back();
+    Field& f = fields_[size_++];
+    if (f.name != name) f.name = name;
+    f.value.kind = Value::Kind::missing;
+    f.value.quoted = false;
+    f.value.text.clear();
+    return f.value;
+  }
+
+  std::span<const Field> fields() const { return {fields_.data(), size_}; }
+  std::span<Field> fields() { return {fields_.data(), size_}; }
+  bool empty() const { return size_ == 0; }
+
+  /// The value of that name; nullptr if there is none. `at` is where it was found the last time,
+  /// and mostly still is.
+  const Value* find(std::string_view name, std::size_t& at) const;
+
+  /// A row of a table: it has all the fields there are, so one that is not in it never comes.
+  bool is_row = false;
+  /// The fields were named by whoever wrote them, and not by their place (x1, x2, …).
+  bool named = true;
+
+ private:
+  std::vector<Field> fields_;  // the first size_ are in use
+  std::size_t size_ = 0;
+};
+
+/// "x1", "x2", …, for fields that have no name of their own.
+std::string field_name(std::size_t index, char letter = 'x');
+
+}  // namespace kalstream

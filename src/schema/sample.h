@@ -1,0 +1,67 @@
+// A record by its roles: what a model takes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kalstream/schema.h"
+#include "schema/record.h"
+#include "schema/timestamp.h"
+
+namespace kalstream {
+
+struct Sample {
+  enum class Kind : std::uint8_t {
+    inputs,  ///< inputs, perhaps with the target
+    label,   ///< the target of an earlier sample, by its id
+  };
+
+  Kind kind = Kind::inputs;
+  std::string id;              ///< empty: none
+  bool id_is_text = false;     ///< in JSON: was written with quotes
+  std::string key;             ///< empty: none
+  std::string time;            ///< as written; empty: none
+  bool time_is_text = true;    ///< as id_is_text
+  std::int64_t moment = 0;     ///< nanoseconds since 1970 …
+  bool has_moment = false;     ///< … if the time tells
+  std::vector<double> x;       ///< finite and of usable size; NaN: missing
+  std::size_t missing = 0;     ///< of x
+  std::vector<double> d;       ///< as x, but all of it; empty: the target is missing
+};
+
+/// Reads records by a schema, which categories add their values to.
+class SampleReader {
+ public:
+  explicit SampleReader(Schema schema);
+
+  /// False, with the reason in problem(), for a record that cannot be used: text where a number
+  /// should be, a number too large, no key. Missing inputs are not a problem here.
+  bool read(const Record& record, Sample& sample);
+  const std::string& problem() const { return problem_; }
+
+  const Schema& schema() const { return schema_; }
+
+  /// Fields among the inputs that have no number in the last record, by name, quoted.
+  std::string missing_inputs(const Sample& sample) const;
+
+ private:
+  struct Part {
+    std::size_t field = 0;  // of the schema
+    std::size_t at = 0;     // where it was in the last record
+  };
+
+  bool take(const Record& record, std::vector<Part>& parts, std::vector<double>& values);
+  bool add_category(Schema::Field& field, const Value& value, std::vector<double>& values);
+  bool take_names(const Record& record, Sample& sample);
+  void take_time(const Record& record, Sample& sample);
+
+  Schema schema_;
+  std::vector<Part> inputs_;
+  std::vector<Part> targets_;
+  std::vector<Part> id_, key_, times_;  // one at most; of times also a time of day beside its date
+  std::vector<double> target_;
+  std::string problem_;
+};
+
+}  // namespace kalstream

@@ -1,0 +1,35 @@
+// What one field of a line says.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace kalstream {
+
+/// A value as it was written, and the number it is, if it is one.
+struct Value {
+  enum class Kind : unsigned char {
+    missing,    ///< nothing, NA, NaN, null, ?
+    number,     ///< finite; true and false are 1 and 0
+    too_large,  ///< infinite, or beyond the range of numbers
+    text,       ///< all else, time stamps included: the schema knows which fields hold them
+  };
+
+  Kind kind = Kind::missing;
+  bool quoted = false;  ///< a string of JSON, to be written as one again
+  double number = 0;    ///< if it is one
+  std::string text;     ///< as written, without quotes
+};
+
+/// Blanks, tabs and carriage returns at both ends are not part of a text.
+std::string_view trim(std::string_view text);
+std::string lower_case(std::string_view text);
+
+/// What `text` is, whatever the locale: kind and number of `value`; its text is left alone. Blanks
+/// around it and a '+' are allowed. `decimal` is '.' or ','.
+void interpret(std::string_view text, char decimal, Value& value);
+
+/// Text from a file, cut short and freed of control characters, between a pair of marks.
+std::string shown(std::string_view text, char mark = '"');
+
+}  // namespace kalstream
