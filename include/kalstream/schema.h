@@ -73,8 +73,4 @@ struct Schema {
   void exchange(Archive& archive);
 };
 
-/// Where two streams that should be the same are not, in words that name both sides; empty if their
-/// inputs, targets, key and id have the same names, in whatever order.
-std::string difference(const Schema& before, const Schema& now);
-
 }  // namespace kalstream

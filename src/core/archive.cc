@@ -71,4 +71,17 @@ void Archive::text(std::string_view& t) {
   at_ += t.size();
 }
 
+void Archive::text(std::string& t) {
+  std::string_view view = t;
+  text(view);
+  if (reading()) t = view;
+}
+
+std::size_t Archive::length(std::size_t n) {
+  constexpr std::size_t least = 8;  // bytes that each takes
+  count(n);
+  if (reading()) require(n <= left() / least);
+  return n;
+}
+
 }  // namespace kalstream

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -46,6 +47,9 @@ class Archive {
   /// As many as there are: their number is not a matter of the snapshot.
   void numbers(std::span<double> v, Condition holds = finite);
   void text(std::string_view& t);  ///< when reading, a view into what is read
+  void text(std::string& t);
+  /// How many things a list has, each of at least 8 bytes: no more can be read than there are.
+  std::size_t length(std::size_t n);
 
   bool reading() const { return to_ == nullptr; }
   /// Of the file that is read: what is younger is not in it. Only the newest is written.

@@ -52,7 +52,7 @@ class SampleReader {
   };
 
   bool take(const Record& record, std::vector<Part>& parts, std::vector<double>& values);
-  bool add_category(Schema::Field& field, const Value& value, std::vector<double>& values);
+  static void add_category(Schema::Field& field, const Value* value, std::vector<double>& values);
   bool take_names(const Record& record, Sample& sample);
   void take_time(const Record& record, Sample& sample);
 

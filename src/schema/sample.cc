@@ -1,0 +1,164 @@
+#include "schema/sample.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/finite.h"
+
+namespace kalstream {
+namespace {
+
+constexpr double none = std::numeric_limits<double>::quiet_NaN();  // in the place of a number
+
+}  // namespace
+
+SampleReader::SampleReader(Schema schema) : schema_(std::move(schema)) {
+  for (std::size_t k = 0; k < schema_.fields.size(); ++k) {
+    const Part part{k, k};
+    switch (schema_.fields[k].role) {
+      case Role::input:
+        inputs_.push_back(part);
+        break;
+      case Role::target:
+        targets_.push_back(part);
+        break;
+      case Role::id:
+        id_.push_back(part);
+        break;
+      case Role::key:
+        key_.push_back(part);
+        break;
+      case Role::time:
+        times_.push_back(part);
+        break;
+      case Role::left_out:
+        break;
+    }
+  }
+}
+
+bool SampleReader::read(const Record& record, Sample& sample) {
+  if (!take_names(record, sample) || !take(record, inputs_, sample.x) ||
+      !take(record, targets_, target_))
+    return false;
+  take_time(record, sample);
+  const auto is_missing = [](double v) { return std::isnan(v); };
+  sample.missing =
+      static_cast<std::size_t>(std::count_if(sample.x.begin(), sample.x.end(), is_missing));
+  sample.d.clear();
+  if (std::none_of(target_.begin(), target_.end(), is_missing)) sample.d = target_;
+  const bool label = !sample.x.empty() && sample.missing == sample.x.size() && !sample.id.empty() &&
+                     !sample.d.empty();
+  sample.kind = label ? Sample::Kind::label : Sample::Kind::inputs;
+  if (label) sample.missing = 0;
+  return true;
+}
+
+// The numbers of these fields, NaN where one is missing.
+bool SampleReader::take(const Record& record, std::vector<Part>& parts,
+                        std::vector<double>& values) {
+  values.clear();
+  for (Part& part : parts) {
+    Schema::Field& field = schema_.fields[part.field];
+    const Value* value = record.find(field.name, part.at);
+    if (field.slots > 0) {
+      add_category(field, value, values);
+    } else if (value == nullptr || value->kind == Value::Kind::missing) {
+      values.push_back(none);
+    } else if (value->kind == Value::Kind::text) {
+      problem_ = shown(value->text, '\'') + " in " + shown(field.name) +
+                 " is not a number; write one, or nothing (in JSON null) if it is missing";
+      return false;
+    } else if (value->kind == Value::Kind::too_large ||
+               std::abs(value->number) > largest_magnitude) {
+      problem_ = shown(value->text, '\'') + " in " + shown(field.name) +
+                 " is infinite or beyond ±1e100; rescale the data, or leave it away if it is missing";
+      return false;
+    } else {
+      values.push_back(value->number);
+    }
+  }
+  return true;
+}
+
+// One input for each of the first values that come, one for all others: 1 for this value, else 0. A
+// missing value is none of them.
+void SampleReader::add_category(Schema::Field& field, const Value* value,
+                                std::vector<double>& values) {
+  const std::size_t first = values.size();
+  values.resize(first + field.slots, 0.0);
+  if (value == nullptr || value->kind == Value::Kind::missing) return;
+  auto found = std::ranges::find(field.values, value->text);
+  if (found == field.values.end() && field.values.size() + 1 < field.slots) {
+    field.values.push_back(value->text);
+    found = field.values.end() - 1;
+  }
+  const auto slot = found == field.values.end()
+                        ? field.slots - 1
+                        : static_cast<std::size_t>(found - field.values.begin());
+  values[first + slot] = 1;
+}
+
+bool SampleReader::take_names(const Record& record, Sample& sample) {
+  sample.id.clear();
+  sample.key.clear();
+  for (Part& part : id_) {
+    const Value* value = record.find(schema_.fields[part.field].name, part.at);
+    if (value == nullptr) continue;
+    sample.id = value->text;
+    sample.id_is_text = value->quoted || value->kind != Value::Kind::number;
+  }
+  for (Part& part : key_) {
+    const std::string& name = schema_.fields[part.field].name;
+    const Value* value = record.find(name, part.at);
+    if (value == nullptr || value->text.empty()) {
+      problem_ = "the field " + shown(name) +
+                 " is missing: it tells which model the line is for; write it in every line";
+      return false;
+    }
+    sample.key = value->text;
+  }
+  return true;
+}
+
+// A date and a time of day may stand in two fields; one of them may be missing.
+void SampleReader::take_time(const Record& record, Sample& sample) {
+  sample.time.clear();
+  sample.time_is_text = true;
+  sample.has_moment = true;
+  sample.moment = 0;
+  bool any = false;
+  for (Part& part : times_) {
+    const Value* value = record.find(schema_.fields[part.field].name, part.at);
+    if (value == nullptr || value->kind == Value::Kind::missing) {
+      sample.has_moment = false;
+      continue;
+    }
+    if (any) sample.time += ' ';
+    any = true;
+    sample.time += value->text;
+    const bool number = value->kind == Value::Kind::number;
+    sample.time_is_text = value->quoted || !number;
+    const auto time = number && schema_.time_form >= TimeForm::seconds
+                          ? time_of(value->number, schema_.time_form)
+                          : parse_time(value->text, schema_.time_form);
+    sample.has_moment = sample.has_moment && time.has_value();
+    if (time) sample.moment += time->nanoseconds;
+  }
+  sample.has_moment = sample.has_moment && any;
+}
+
+std::string SampleReader::missing_inputs(const Sample& sample) const {
+  std::string missing;
+  std::size_t at = 0;
+  for (const Part& part : inputs_) {
+    const Schema::Field& field = schema_.fields[part.field];
+    if (field.slots == 0 && at < sample.x.size() && std::isnan(sample.x[at]))
+      missing += (missing.empty() ? "" : ", ") + shown(field.name);
+    at += field.slots > 0 ? field.slots : 1;
+  }
+  return missing;
+}
+
+}  // namespace kalstream
