@@ -39,8 +39,8 @@ SampleReader::SampleReader(Schema schema) : schema_(std::move(schema)) {
 }
 
 bool SampleReader::read(const Record& record, Sample& sample) {
-  if (!take_names(record, sample) || !take(record, inputs_, sample.x) ||
-      !take(record, targets_, target_))
+  if (!take_names(record, sample) || !take(record, targets_, target_) ||
+      !take(record, inputs_, sample.x))
     return false;
   take_time(record, sample);
   const auto is_missing = [](double v) { return std::isnan(v); };
@@ -48,8 +48,8 @@ bool SampleReader::read(const Record& record, Sample& sample) {
       static_cast<std::size_t>(std::count_if(sample.x.begin(), sample.x.end(), is_missing));
   sample.d.clear();
   if (std::none_of(target_.begin(), target_.end(), is_missing)) sample.d = target_;
-  const bool label = !sample.x.empty() && sample.missing == sample.x.size() && !sample.id.empty() &&
-                     !sample.d.empty();
+  const bool label =
+      !inputs_.empty() && present_ == 0 && !sample.id.empty() && !sample.d.empty();
   sample.kind = label ? Sample::Kind::label : Sample::Kind::inputs;
   if (label) sample.missing = 0;
   return true;
@@ -59,12 +59,15 @@ bool SampleReader::read(const Record& record, Sample& sample) {
 bool SampleReader::take(const Record& record, std::vector<Part>& parts,
                         std::vector<double>& values) {
   values.clear();
+  present_ = 0;
   for (Part& part : parts) {
     Schema::Field& field = schema_.fields[part.field];
     const Value* value = record.find(field.name, part.at);
+    const bool missing = value == nullptr || value->kind == Value::Kind::missing;
+    present_ += missing ? 0 : 1;
     if (field.slots > 0) {
-      add_category(field, value, values);
-    } else if (value == nullptr || value->kind == Value::Kind::missing) {
+      add_category(field, missing ? nullptr : value, values);
+    } else if (missing) {
       values.push_back(none);
     } else if (value->kind == Value::Kind::text) {
       problem_ = shown(value->text, '\'') + " in " + shown(field.name) +
@@ -88,7 +91,7 @@ void SampleReader::add_category(Schema::Field& field, const Value* value,
                                 std::vector<double>& values) {
   const std::size_t first = values.size();
   values.resize(first + field.slots, 0.0);
-  if (value == nullptr || value->kind == Value::Kind::missing) return;
+  if (value == nullptr) return;
   auto found = std::ranges::find(field.values, value->text);
   if (found == field.values.end() && field.values.size() + 1 < field.slots) {
     field.values.push_back(value->text);

@@ -61,6 +61,7 @@ class SampleReader {
   std::vector<Part> targets_;
   std::vector<Part> id_, key_, times_;  // one at most; of times also a time of day beside its date
   std::vector<double> target_;
+  std::size_t present_ = 0;  // of the fields taken last
   std::string problem_;
 };
 

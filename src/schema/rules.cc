@@ -1,0 +1,397 @@
+#include "schema/rules.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <optional>
+
+#include "core/closest.h"
+#include "schema/time_fields.h"
+
+namespace kalstream {
+namespace {
+
+constexpr std::string_view default_target = "target";
+constexpr std::string_view comes_later = "comes later";
+
+using Names = std::vector<std::string>;
+using Places = std::vector<std::size_t>;
+
+std::string list_of(const Names& names) {
+  constexpr std::size_t most = 50;
+  std::string text;
+  for (std::size_t k = 0; k < std::min(names.size(), most); ++k)
+    text += (k > 0 ? ", " : "") + shown(names[k]);
+  if (names.size() > most) text += ", …";
+  return names.empty() ? "none" : text;
+}
+
+Names names_of(const Record& record) {
+  Names names;
+  for (const Field& f : record.fields()) names.push_back(f.name);
+  return names;
+}
+
+bool is_number(std::string_view text, std::size_t& n) {
+  const char* const end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, n);
+  return error == std::errc() && at == end;
+}
+
+/// Whether `name` is that of a number in the list `of`: "a.2" in "a".
+bool is_in_list(std::string_view name, std::string_view of) {
+  std::size_t n = 0;
+  return name.size() > of.size() + 1 && name.starts_with(of) && name[of.size()] == '.' &&
+         is_number(name.substr(of.size() + 1), n);
+}
+
+/// The fields a user's word stands for: a name, a list, or a place counted from 1.
+Places find(const Names& names, const std::string& wanted) {
+  Places found;
+  for (std::size_t k = 0; k < names.size(); ++k)
+    if (names[k] == wanted) found.push_back(k);
+  for (std::size_t k = 0; k < names.size() && found.empty(); ++k)
+    if (is_in_list(names[k], wanted))
+      for (; k < names.size() && is_in_list(names[k], wanted); ++k) found.push_back(k);
+  std::size_t place = 0;
+  if (found.empty() && is_number(wanted, place) && place >= 1 && place <= names.size())
+    found.push_back(place - 1);
+  return found;
+}
+
+[[noreturn]] void fail_unknown(const Names& names, const std::string& wanted, const char* role) {
+  throw SchemaError("there is no field " + shown(wanted) + " to be the " + role + "; there are " +
+                    list_of(names) + did_you_mean(wanted, names));
+}
+
+Places require(const Names& names, const std::string& wanted, const char* role) {
+  const Places found = find(names, wanted);
+  if (found.empty()) fail_unknown(names, wanted, role);
+  if (found.size() > 1 && names[found[0]] == names[found[1]])
+    throw SchemaError("there are several fields " + shown(wanted) +
+                      "; rename them, or give the number of one, counted from 1");
+  return found;
+}
+
+/// A network adds its own constant.
+bool is_constant(const Field& f) {
+  constexpr std::array<std::string_view, 5> names{"bias", "intercept", "constant", "const", "ones"};
+  return f.value.kind == Value::Kind::number && f.value.number == 1 &&
+         std::ranges::find(names, lower_case(f.name)) != names.end();
+}
+
+/// Gives each field of a first record its role, one kind of role after the other.
+class Settling {
+ public:
+  Settling(const Record& first, const FieldChoice& choice)
+      : record_(first), choice_(choice), names_(names_of(first)) {
+    for (const std::string& name : names_) schema_.fields.push_back({.name = name});
+  }
+
+  Schema run() {
+    name_key_and_id();
+    choose_targets();
+    choose_inputs();
+    find_time();
+    find_targets();
+    find_inputs();
+    say_why();
+    return std::move(schema_);
+  }
+
+ private:
+  Schema::Field& field(std::size_t k) { return schema_.fields[k]; }
+  const Value& value(std::size_t k) const { return record_.fields()[k].value; }
+  bool is_free(std::size_t k) const {
+    return schema_.fields[k].role == Role::left_out && !names_[k].empty();
+  }
+  bool may_be_number(std::size_t k) const {
+    return value(k).kind != Value::Kind::text;  // what is missing may be one later
+  }
+
+  void give(std::size_t k, Role role, const char* what) {
+    Schema::Field& f = field(k);
+    if (f.role == role)
+      throw SchemaError("the field " + shown(f.name) + " is named twice as " + what +
+                        "; name it once");
+    if (f.role != Role::left_out)
+      throw SchemaError("the field " + shown(f.name) + " is the " + to_string(f.role) +
+                        " and cannot be the " + what + " as well; choose another");
+    f.role = role;
+  }
+
+  void require_number(std::size_t k, const char* what) const {
+    if (may_be_number(k)) return;
+    throw SchemaError("the " + std::string(what) + ' ' + shown(names_[k]) + " is text (" +
+                      shown(value(k).text, '\'') + "), and no number; choose another with --" +
+                      (std::string_view(what) == "target"
+                           ? "target"
+                           : "inputs, or make it one of a few values with --category"));
+  }
+
+  void name_key_and_id() {
+    if (!choice_.key.empty())
+      for (const std::size_t k : require(names_, choice_.key, "key")) give(k, Role::key, "key");
+    for (std::size_t k = 0; k < names_.size() && !choice_.id.empty(); ++k)
+      if (names_[k] == choice_.id && is_free(k)) return void(field(k).role = Role::id);
+  }
+
+  // Those the user names. In JSON a target may come later, with its id.
+  void choose_targets() {
+    Places chosen;
+    for (const std::string& wanted : choice_.targets) {
+      if (!record_.is_row && find(names_, wanted).empty()) {
+        add_later(wanted);
+        continue;
+      }
+      for (const std::size_t k : require(names_, wanted, "target")) {
+        give(k, Role::target, "target");
+        require_number(k, "target");
+        chosen.push_back(k);
+      }
+    }
+    put_in_order(chosen, Role::target);
+  }
+
+  void add_later(const std::string& target) {
+    schema_.fields.push_back(
+        {.name = target, .role = Role::target, .reason = std::string(comes_later)});
+  }
+
+  void choose_inputs() {
+    Places chosen;
+    for (const std::string& wanted : choice_.categories)
+      for (const std::size_t k : require(names_, wanted, "category")) {
+        give(k, Role::input, "category");
+        field(k).slots = Schema::category_slots;
+      }
+    if (choice_.has_no_inputs()) return;
+    for (const std::string& wanted : choice_.inputs)
+      for (const std::size_t k : require(names_, wanted, "input")) {
+        if (field(k).slots == 0) {
+          give(k, Role::input, "input");
+          require_number(k, "input");
+        }
+        chosen.push_back(k);
+      }
+    put_in_order(chosen, Role::input);
+  }
+
+  // The schema's order is the user's, who may have named b before a: they change places.
+  void put_in_order(const Places& chosen, Role role) { orders_.push_back({chosen, role}); }
+
+  void find_time() {
+    if (choice_.time == "none") return;
+    if (!choice_.time.empty()) {
+      for (const std::size_t k : require(names_, choice_.time, "time")) {
+        give(k, Role::time, "time");
+        const auto found = time_in(value(k));
+        if (!found)
+          throw SchemaError("the time " + shown(names_[k]) + " is " +
+                            shown(value(k).text, '\'') +
+                            ", which is no time stamp that is known (docs/data.md lists them)");
+        schema_.time_form = found->form;
+      }
+      return;
+    }
+    std::vector<bool> free;
+    for (std::size_t k = 0; k < names_.size(); ++k) free.push_back(is_free(k));
+    const FoundTime found = time_fields(record_, free);
+    schema_.time_form = found.form;
+    for (const std::size_t k : found.fields) {
+      field(k).role = Role::time;
+      field(k).reason = found.guess;
+    }
+    for (const std::size_t k : found.others) field(k).reason = "another time";
+  }
+
+  bool is_left_for_numbers(std::size_t k) const {
+    return is_free(k) && may_be_number(k) && schema_.fields[k].reason.empty();
+  }
+
+  void find_targets() {
+    if (schema_.find(Role::target) != nullptr) return;
+    for (std::size_t k = 0; k < names_.size(); ++k)
+      if (is_free(k) && (lower_case(names_[k]) == default_target ||
+                         is_in_list(lower_case(names_[k]), default_target))) {
+        require_number(k, "target");
+        field(k).role = Role::target;
+      }
+    if (schema_.find(Role::target) != nullptr) return;
+    // An id means that targets may come later; where lines are free to have other fields, they do.
+    if (schema_.find(Role::id) != nullptr && !record_.is_row)
+      return add_later(std::string(default_target));
+    for (std::size_t k = names_.size(); k-- > 0;)
+      if (is_left_for_numbers(k)) {
+        field(k).role = Role::target;
+        field(k).reason = value(k).kind == Value::Kind::missing
+                              ? "the last field, though it has no value in the first line"
+                              : "";
+        return;
+      }
+    throw SchemaError("there is no number to be the target; name it with --target; there are " +
+                      list_of(names_));
+  }
+
+  void find_inputs() {
+    if (!choice_.inputs.empty()) return;
+    for (std::size_t k = 0; k < names_.size(); ++k) {
+      if (!is_left_for_numbers(k)) continue;
+      if (is_constant(record_.fields()[k]))
+        field(k).reason = "a constant 1";
+      else
+        field(k).role = Role::input;
+    }
+  }
+
+  void say_why() {
+    for (std::size_t k = 0; k < names_.size(); ++k) {
+      Schema::Field& f = field(k);
+      if (f.role != Role::left_out || !f.reason.empty()) continue;
+      f.reason = f.name.empty()      ? "no name"
+                 : !may_be_number(k) ? "text"
+                                     : "not among the inputs";
+    }
+    for (const auto& [places, role] : orders_) {
+      Places sorted = places;
+      std::ranges::sort(sorted);
+      std::vector<Schema::Field> moved;
+      for (const std::size_t k : places) moved.push_back(field(k));
+      for (std::size_t j = 0; j < moved.size(); ++j) field(sorted[j]) = moved[j];
+    }
+  }
+
+  const Record& record_;
+  const FieldChoice& choice_;
+  Names names_;
+  Schema schema_;
+  std::vector<std::pair<Places, Role>> orders_;
+};
+
+bool same_names(Names a, Names b) {
+  std::ranges::sort(a);
+  std::ranges::sort(b);
+  return a == b;
+}
+
+// What the user's words stand for in a schema that is settled.
+Names resolved(const Schema& schema, const Names& wanted) {
+  Names names;
+  for (const Schema::Field& f : schema.fields) names.push_back(f.name);
+  Names chosen;
+  for (const std::string& w : wanted) {
+    const Places places = find(names, w);
+    if (places.empty()) chosen.push_back(w);
+    for (const std::size_t k : places) chosen.push_back(names[k]);
+  }
+  return chosen;
+}
+
+}  // namespace
+
+bool can_settle(const Record& record, const FieldChoice& choice) {
+  const Names names = names_of(record);
+  std::vector<bool> is_target(names.size(), false);
+  for (const std::string& wanted : choice.targets)
+    for (const std::size_t k : find(names, wanted)) is_target[k] = true;
+  bool has_id = false;
+  bool has_target = false;
+  bool has_other = false;  // a value …
+  bool may_have_other = false;  // … or a place for one
+  for (std::size_t k = 0; k < names.size(); ++k) {
+    const bool there = record.fields()[k].value.kind != Value::Kind::missing;
+    const std::string name = lower_case(names[k]);
+    if (names[k] == choice.id) {
+      has_id = there;
+    } else if (names[k] == choice.key || names[k] == choice.time || names[k].empty()) {
+      continue;
+    } else if (is_target[k] || (choice.targets.empty() && (name == default_target ||
+                                                           is_in_list(name, default_target)))) {
+      has_target |= there;
+    } else if (!time_in(record.fields()[k].value)) {
+      may_have_other = true;
+      has_other |= there;
+    }
+  }
+  if (has_other) return true;
+  if (has_target && has_id && !choice.has_no_inputs()) return record.is_row && !may_have_other;
+  return has_target || (record.is_row && names.size() == 1);
+}
+
+Schema settle(const Record& first, const FieldChoice& choice) {
+  return Settling(first, choice).run();
+}
+
+void require_choice(const Schema& schema, const FieldChoice& choice) {
+  const auto check = [](const char* option, const Names& wanted, const Names& there) {
+    if (!same_names(wanted, there))
+      throw SchemaError(std::string(option) + ' ' + list_of(wanted) +
+                        ": what was learnt before has " + list_of(there) +
+                        "; use the same, or begin anew");
+  };
+  const auto one = [](const std::string& name) { return name.empty() ? Names{} : Names{name}; };
+  if (!choice.targets.empty())
+    check("--target", resolved(schema, choice.targets), schema.names(Role::target));
+  if (choice.has_no_inputs())
+    check("--inputs none", {}, schema.names(Role::input));
+  else if (!choice.inputs.empty())
+    check("--inputs", resolved(schema, choice.inputs), schema.names(Role::input));
+  check("--key", resolved(schema, one(choice.key)), schema.names(Role::key));
+  const Names ids = schema.names(Role::id);
+  if (choice.id != FieldChoice{}.id && !ids.empty()) check("--id", one(choice.id), ids);
+  for (const std::string& category : resolved(schema, choice.categories))
+    if (std::ranges::none_of(schema.fields, [&](const Schema::Field& f) {
+          return f.name == category && f.slots > 0;
+        }))
+      throw SchemaError("--category " + shown(category) +
+                        ": what was learnt before has no such category; leave it away");
+}
+
+Schema settle_as(const Schema& before, const Record& first, const FieldChoice& choice) {
+  require_choice(before, choice);
+  const Names names = names_of(first);
+  Names lacking;
+  Names unknown;
+  for (const Role role : {Role::input, Role::target})
+    for (const std::string& name : before.names(role))
+      if (std::ranges::find(names, name) == names.end() &&
+          (first.is_row || role == Role::input))
+        lacking.push_back(name);
+  Schema schema = before;
+  for (const std::string& name : names)
+    if (std::ranges::find(before.fields, name, &Schema::Field::name) == before.fields.end()) {
+      if (!name.empty()) unknown.push_back(name);
+      schema.fields.push_back({.name = name, .reason = "not there before"});
+    }
+  if (!lacking.empty() && (first.is_row || !unknown.empty()))
+    throw SchemaError("what was learnt before has the field" +
+                      std::string(lacking.size() > 1 ? "s " : " ") + list_of(lacking) +
+                      ", which this stream lacks; it has " + list_of(names) +
+                      did_you_mean(lacking.front(), unknown));
+  return schema;
+}
+
+std::vector<std::string> remarks(const Schema& schema) {
+  std::vector<std::string> lines;
+  std::vector<std::pair<std::string, Names>> left_out;  // by reason
+  Names later;
+  for (const Schema::Field& f : schema.fields) {
+    if (f.reason == comes_later) {
+      later.push_back(f.name);
+    } else if (f.role == Role::left_out && f.reason != "not among the inputs") {
+      auto same = std::ranges::find(left_out, f.reason, &std::pair<std::string, Names>::first);
+      if (same == left_out.end()) same = left_out.insert(same, {f.reason, {}});
+      same->second.push_back(f.name);
+    } else if (f.role != Role::left_out && !f.reason.empty()) {
+      lines.push_back(shown(f.name) + " is taken for the " + to_string(f.role) + ": " + f.reason);
+    }
+  }
+  for (const auto& [reason, names] : left_out)
+    lines.push_back("left out: " + list_of(names) + " (" + reason + ')');
+  if (!later.empty())
+    lines.push_back("no target in the first sample: " + list_of(later) + " may come later");
+  return lines;
+}
+
+}  // namespace kalstream
