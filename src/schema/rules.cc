@@ -74,6 +74,11 @@ Places require(const Names& names, const std::string& wanted, const char* role) 
   return found;
 }
 
+bool is_default_target(std::string_view name) {
+  const std::string small = lower_case(name);
+  return small == default_target || is_in_list(small, default_target);
+}
+
 /// A network adds its own constant.
 bool is_constant(const Field& f) {
   constexpr std::array<std::string_view, 5> names{"bias", "intercept", "constant", "const", "ones"};
@@ -97,6 +102,7 @@ class Settling {
     find_targets();
     find_inputs();
     say_why();
+    put_in_order();
     return std::move(schema_);
   }
 
@@ -151,7 +157,7 @@ class Settling {
         chosen.push_back(k);
       }
     }
-    put_in_order(chosen, Role::target);
+    orders_.push_back(chosen);
   }
 
   void add_later(const std::string& target) {
@@ -175,11 +181,8 @@ class Settling {
         }
         chosen.push_back(k);
       }
-    put_in_order(chosen, Role::input);
+    orders_.push_back(chosen);
   }
-
-  // The schema's order is the user's, who may have named b before a: they change places.
-  void put_in_order(const Places& chosen, Role role) { orders_.push_back({chosen, role}); }
 
   void find_time() {
     if (choice_.time == "none") return;
@@ -213,8 +216,7 @@ class Settling {
   void find_targets() {
     if (schema_.find(Role::target) != nullptr) return;
     for (std::size_t k = 0; k < names_.size(); ++k)
-      if (is_free(k) && (lower_case(names_[k]) == default_target ||
-                         is_in_list(lower_case(names_[k]), default_target))) {
+      if (is_free(k) && is_default_target(names_[k])) {
         require_number(k, "target");
         field(k).role = Role::target;
       }
@@ -253,7 +255,11 @@ class Settling {
                  : !may_be_number(k) ? "text"
                                      : "not among the inputs";
     }
-    for (const auto& [places, role] : orders_) {
+  }
+
+  // Inputs and targets are in the order in which the user has named them.
+  void put_in_order() {
+    for (const Places& places : orders_) {
       Places sorted = places;
       std::ranges::sort(sorted);
       std::vector<Schema::Field> moved;
@@ -266,7 +272,7 @@ class Settling {
   const FieldChoice& choice_;
   Names names_;
   Schema schema_;
-  std::vector<std::pair<Places, Role>> orders_;
+  std::vector<Places> orders_;  // as named by the user
 };
 
 bool same_names(Names a, Names b) {
@@ -292,27 +298,32 @@ Names resolved(const Schema& schema, const Names& wanted) {
 
 bool can_settle(const Record& record, const FieldChoice& choice) {
   const Names names = names_of(record);
+  const auto is_there = [&](std::size_t k) {
+    return record.fields()[k].value.kind != Value::Kind::missing;
+  };
   std::vector<bool> is_target(names.size(), false);
   for (const std::string& wanted : choice.targets)
     for (const std::size_t k : find(names, wanted)) is_target[k] = true;
   bool has_id = false;
   bool has_target = false;
-  bool has_other = false;  // a value …
+  std::vector<bool> is_other(names.size(), false);
+  for (std::size_t k = 0; k < names.size(); ++k) {
+    is_target[k] = is_target[k] || (choice.targets.empty() && is_default_target(names[k]));
+    if (names[k] == choice.id)
+      has_id |= is_there(k);
+    else if (is_target[k])
+      has_target |= is_there(k);
+    else
+      is_other[k] = names[k] != choice.key && names[k] != choice.time && !names[k].empty();
+  }
+  const FoundTime time = time_fields(record, is_other);
+  for (const auto* times : {&time.fields, &time.others})
+    for (const std::size_t k : *times) is_other[k] = false;
+  bool has_other = false;       // a value …
   bool may_have_other = false;  // … or a place for one
   for (std::size_t k = 0; k < names.size(); ++k) {
-    const bool there = record.fields()[k].value.kind != Value::Kind::missing;
-    const std::string name = lower_case(names[k]);
-    if (names[k] == choice.id) {
-      has_id = there;
-    } else if (names[k] == choice.key || names[k] == choice.time || names[k].empty()) {
-      continue;
-    } else if (is_target[k] || (choice.targets.empty() && (name == default_target ||
-                                                           is_in_list(name, default_target)))) {
-      has_target |= there;
-    } else if (!time_in(record.fields()[k].value)) {
-      may_have_other = true;
-      has_other |= there;
-    }
+    may_have_other |= is_other[k];
+    has_other |= is_other[k] && is_there(k);
   }
   if (has_other) return true;
   if (has_target && has_id && !choice.has_no_inputs()) return record.is_row && !may_have_other;
