@@ -19,6 +19,8 @@ struct Interval {
   double low = unknown;
   double high = unknown;
 
+  bool holds(double d) const { return d >= low && d <= high; }
+
   /// What Intervals::learn needs to know of the moment the bounds were made at.
   struct Origin {
     double d_hat = unknown;

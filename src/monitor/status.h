@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "monitor/latency.h"
-#include "monitor/running_score.h"
+#include "engine/running_score.h"
 #include "monitor/warning.h"
 
 namespace kalstream {

@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::string_view default_target = "target";
 constexpr std::string_view comes_later = "comes later";
+constexpr std::string_view not_chosen = "not among the inputs";
 
 using Names = std::vector<std::string>;
 using Places = std::vector<std::size_t>;
@@ -251,9 +252,9 @@ class Settling {
     for (std::size_t k = 0; k < names_.size(); ++k) {
       Schema::Field& f = field(k);
       if (f.role != Role::left_out || !f.reason.empty()) continue;
-      f.reason = f.name.empty()      ? "no name"
-                 : !may_be_number(k) ? "text"
-                                     : "not among the inputs";
+      f.reason = f.name.empty()      ? std::string("no name")
+                 : !may_be_number(k) ? std::string("text")
+                                     : std::string(not_chosen);
     }
   }
 
@@ -292,6 +293,28 @@ Names resolved(const Schema& schema, const Names& wanted) {
     for (const std::size_t k : places) chosen.push_back(names[k]);
   }
   return chosen;
+}
+
+void require_same(const std::string& option, const Names& wanted, const Names& there) {
+  if (same_names(wanted, there)) return;
+  throw SchemaError(option + ' ' + list_of(wanted) + ": what was learnt before has " +
+                    list_of(there) + "; use the same, or begin anew");
+}
+
+// Inputs and targets are what was learnt from; the user need not name them again.
+void require_learnt(const Schema& schema, const FieldChoice& choice) {
+  if (!choice.targets.empty())
+    require_same("--target", resolved(schema, choice.targets), schema.names(Role::target));
+  if (!choice.inputs.empty())
+    require_same("--inputs",
+                 choice.has_no_inputs() ? Names{} : resolved(schema, choice.inputs),
+                 schema.names(Role::input));
+  for (const std::string& category : resolved(schema, choice.categories))
+    if (std::ranges::none_of(schema.fields, [&](const Schema::Field& f) {
+          return f.name == category && f.slots > 0;
+        }))
+      throw SchemaError("--category " + shown(category) +
+                        ": what was learnt before has no such category; leave it away");
 }
 
 }  // namespace
@@ -334,53 +357,53 @@ Schema settle(const Record& first, const FieldChoice& choice) {
   return Settling(first, choice).run();
 }
 
-void require_choice(const Schema& schema, const FieldChoice& choice) {
-  const auto check = [](const char* option, const Names& wanted, const Names& there) {
-    if (!same_names(wanted, there))
-      throw SchemaError(std::string(option) + ' ' + list_of(wanted) +
-                        ": what was learnt before has " + list_of(there) +
-                        "; use the same, or begin anew");
-  };
-  const auto one = [](const std::string& name) { return name.empty() ? Names{} : Names{name}; };
-  if (!choice.targets.empty())
-    check("--target", resolved(schema, choice.targets), schema.names(Role::target));
-  if (choice.has_no_inputs())
-    check("--inputs none", {}, schema.names(Role::input));
-  else if (!choice.inputs.empty())
-    check("--inputs", resolved(schema, choice.inputs), schema.names(Role::input));
-  check("--key", resolved(schema, one(choice.key)), schema.names(Role::key));
-  const Names ids = schema.names(Role::id);
-  if (choice.id != FieldChoice{}.id && !ids.empty()) check("--id", one(choice.id), ids);
-  for (const std::string& category : resolved(schema, choice.categories))
-    if (std::ranges::none_of(schema.fields, [&](const Schema::Field& f) {
-          return f.name == category && f.slots > 0;
-        }))
-      throw SchemaError("--category " + shown(category) +
-                        ": what was learnt before has no such category; leave it away");
+Schema settle_as(const Schema& before, const Record& first, const FieldChoice& choice) {
+  require_learnt(before, choice);
+  require_fields(before, first);
+  FieldChoice same = choice;
+  same.targets = before.names(Role::target);
+  same.inputs = before.names(Role::input);
+  if (same.inputs.empty()) same.inputs = {"none"};
+  same.categories.clear();
+  for (const Schema::Field& f : before.fields)
+    if (f.role == Role::input && f.slots > 0) same.categories.push_back(f.name);
+  Schema schema = settle(first, same);
+  for (Schema::Field& f : schema.fields) {
+    if (f.role == Role::left_out && f.reason == not_chosen) f.reason = "not learnt from before";
+    const auto as_before = std::ranges::find(before.fields, f.name, &Schema::Field::name);
+    if (f.slots == 0 || as_before == before.fields.end()) continue;
+    f.slots = as_before->slots;
+    f.values = as_before->values;
+  }
+  return schema;
 }
 
-Schema settle_as(const Schema& before, const Record& first, const FieldChoice& choice) {
-  require_choice(before, choice);
-  const Names names = names_of(first);
+void require_choice(const Schema& schema, const FieldChoice& choice) {
+  require_learnt(schema, choice);
+  const auto one = [](const std::string& name) { return name.empty() ? Names{} : Names{name}; };
+  require_same("--key", resolved(schema, one(choice.key)), schema.names(Role::key));
+  const Names ids = schema.names(Role::id);
+  if (choice.id != FieldChoice{}.id && !ids.empty()) require_same("--id", one(choice.id), ids);
+  if (!choice.time.empty() && choice.time != "none")
+    require_same("--time", resolved(schema, one(choice.time)), schema.names(Role::time));
+}
+
+void require_fields(const Schema& schema, const Record& record) {
+  const Names names = names_of(record);
   Names lacking;
-  Names unknown;
   for (const Role role : {Role::input, Role::target})
-    for (const std::string& name : before.names(role))
-      if (std::ranges::find(names, name) == names.end() &&
-          (first.is_row || role == Role::input))
+    for (const std::string& name : schema.names(role))
+      if (std::ranges::find(names, name) == names.end() && (record.is_row || role == Role::input))
         lacking.push_back(name);
-  Schema schema = before;
+  Names unknown;
   for (const std::string& name : names)
-    if (std::ranges::find(before.fields, name, &Schema::Field::name) == before.fields.end()) {
-      if (!name.empty()) unknown.push_back(name);
-      schema.fields.push_back({.name = name, .reason = "not there before"});
-    }
-  if (!lacking.empty() && (first.is_row || !unknown.empty()))
-    throw SchemaError("what was learnt before has the field" +
-                      std::string(lacking.size() > 1 ? "s " : " ") + list_of(lacking) +
-                      ", which this stream lacks; it has " + list_of(names) +
-                      did_you_mean(lacking.front(), unknown));
-  return schema;
+    if (std::ranges::find(schema.fields, name, &Schema::Field::name) == schema.fields.end())
+      unknown.push_back(name);
+  // Lines of JSON may leave fields away; but one that has others instead calls them by other names.
+  if (lacking.empty() || (!record.is_row && unknown.empty())) return;
+  throw SchemaError("what was learnt before has " + list_of(lacking) +
+                    ", which this stream lacks; it has " + list_of(names) +
+                    did_you_mean(lacking.front(), unknown));
 }
 
 std::vector<std::string> remarks(const Schema& schema) {
@@ -390,7 +413,7 @@ std::vector<std::string> remarks(const Schema& schema) {
   for (const Schema::Field& f : schema.fields) {
     if (f.reason == comes_later) {
       later.push_back(f.name);
-    } else if (f.role == Role::left_out && f.reason != "not among the inputs") {
+    } else if (f.role == Role::left_out && f.reason != not_chosen) {
       auto same = std::ranges::find(left_out, f.reason, &std::pair<std::string, Names>::first);
       if (same == left_out.end()) same = left_out.insert(same, {f.reason, {}});
       same->second.push_back(f.name);

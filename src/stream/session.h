@@ -14,7 +14,7 @@
 #include "monitor/latency.h"
 #include "monitor/metrics_server.h"
 #include "monitor/notices.h"
-#include "monitor/running_score.h"
+#include "engine/running_score.h"
 #include "monitor/status.h"
 #include "monitor/watch.h"
 #include "stream/answers.h"

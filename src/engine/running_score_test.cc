@@ -1,4 +1,4 @@
-#include "monitor/running_score.h"
+#include "engine/running_score.h"
 
 #include <gtest/gtest.h>
 

@@ -6,12 +6,14 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
-#include "data/sample_reader.h"
+#include "engine/answer.h"
+#include "engine/scores.h"
 #include "kalstream/interval.h"
 #include "kalstream/learner.h"
-#include "monitor/running_score.h"
+#include "schema/sample.h"
 
 namespace kalstream {
 
@@ -26,29 +28,11 @@ struct ModelOptions {
   std::size_t max_delay = 1000;  ///< samples that may come between one and its target
 };
 
-/// What a line is answered with. Views live until the model's next call.
-struct Answer {
-  enum class Status : std::uint8_t {
-    predicted,  ///< the target is missing, or may still come
-    learnt,     ///< the target came with the sample (if the model learns)
-    labelled,   ///< this is the target of an earlier sample
-    late,       ///< no sample of this id waits for a target
-  };
-
-  Status status = Status::predicted;
-  std::uint64_t sample = 0;  ///< counted from 1; 0 if late
-  std::span<const double> prediction;
-  std::span<const Interval> interval;  ///< of the prediction; empty if not asked for
-  std::span<const double> forecast;    ///< horizon × outputs
-  std::span<const Interval> forecast_interval;
-};
-
-/// Hears what a model does with a line: the answer, and for each sample that it settles, scored (if
-/// the target is known, and was not the first) and stepped.
+/// Hears of each sample that a model settles: scored (if the target is known, and was not the
+/// first), then stepped.
 class ModelListener {
  public:
   virtual ~ModelListener() = default;
-  virtual void answered(const Answer& answer) = 0;
   /// A target is known: what had been predicted, and the bounds, if any.
   virtual void scored(std::span<const double> d_hat, std::span<const Interval> interval,
                       std::span<const double> d) = 0;
@@ -69,19 +53,17 @@ class StreamModel {
   /// not been seen yet: it is left as it is, and the sample cannot be taken.
   bool complete(std::span<double> x);
 
-  /// One line of the stream: inputs or a label, as many as the learner has.
-  void take(const Sample& sample, ModelListener& listener);
+  /// A sample or a label, of as many numbers as the learner has. The answer's views live until the
+  /// next call. What it brings is learnt by learn(), so that the answer need not wait for that.
+  Answer take(const Sample& sample, ModelListener& listener);
+  void learn(ModelListener& listener);
 
   const Learner& learner() const { return *learner_; }
   std::uint64_t samples() const { return samples_; }
   std::size_t pending() const { return pending_.size(); }
-  const RunningScore& score() const { return score_; }
-  const Intervals* intervals() const { return intervals_.empty() ? nullptr : &intervals_.front(); }
+  const Scores& scores() const { return scores_; }
   /// What each expert counts; empty if there are none.
   std::vector<double> expert_weights() const;
-
-  /// The number of the last line it took, which the caller keeps here.
-  std::uint64_t line = 0;
 
   /// All of it, in and out of a checkpoint. What the options ask for anew (intervals of another
   /// coverage, another horizon) starts from nothing.
@@ -106,14 +88,14 @@ class StreamModel {
     std::vector<Interval> interval;
   };
 
-  std::span<const double> predict(std::span<const double> x);
+  void predict(std::span<const double> x);
   void forecast(std::span<const double> x);
-  void settle(ModelListener& listener);
-  void step(std::span<const double> x, std::span<const double> d, std::span<const double> d_hat,
-            std::span<const Interval> interval, bool across, ModelListener& listener);
+  void step(const Waiting& sample, ModelListener& listener);
   void learn_forecasts(std::span<const double> d);
-  void take_label(const Sample& sample, ModelListener& listener);
-  Waiting* waiting_for(const std::string& id);
+  Answer take_label(const Sample& sample);
+  std::uint64_t waiting_for(const std::string& id) const;
+  void wait_for(const std::string& id, std::uint64_t sample);
+  void wait_no_more(const std::string& id);
   void start_intervals();
   void exchange(Archive& archive);
 
@@ -121,17 +103,20 @@ class StreamModel {
   ModelOptions options_;
   std::uint64_t samples_ = 0;  // taken
   std::uint64_t settled_ = 0;  // of them, passed to the learner
-  RunningScore score_;
-  std::vector<double> last_x_;  // NaN: not seen yet
-  bool target_known_ = false;   // the first is not scored: nothing could be known before it
-  std::deque<Waiting> pending_;
-  std::size_t ahead_ =
-      0;  // of pending_, those the learner's forecast has passed; 0: none under way
+  Scores scores_;
+  std::vector<double> last_x_;   // NaN: not seen yet
+  bool target_known_ = false;    // the first is not scored: nothing could be known before it
+  Waiting now_;                  // a sample that nothing waits before, until it is learnt
+  bool owed_ = false;            // … as it has yet to be
+  std::deque<Waiting> pending_;  // samples settled_ + 1, settled_ + 2, …
+  // Samples that wait for a target, by id, those of the same id in their order.
+  std::unordered_map<std::string, std::deque<std::uint64_t>> waits_;
+  // Of pending_, those the learner's forecast has passed; 0: none under way.
+  std::size_t ahead_ = 0;
   // Of predictions, of predictions across samples that wait, of forecasts by lead.
   std::vector<Intervals> intervals_;
   std::deque<Forecast> forecasts_;
 
-  Answer answer_;
   std::vector<double> d_hat_;
   std::vector<Interval> interval_;
   std::vector<double> forecast_;

@@ -1,0 +1,12 @@
+#include "engine/answer.h"
+
+#include <array>
+
+namespace kalstream {
+
+const char* to_string(Answer::Status status) {
+  constexpr std::array names{"predicted", "learnt", "labelled", "late", "refused"};
+  return names[static_cast<std::size_t>(status)];
+}
+
+}  // namespace kalstream

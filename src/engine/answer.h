@@ -1,0 +1,42 @@
+// What a record is answered with.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "kalstream/interval.h"
+
+namespace kalstream {
+
+/// Views live until the engine's next call.
+struct Answer {
+  enum class Status : std::uint8_t {
+    predicted,  ///< the target is missing, or may still come
+    learnt,     ///< the target came with the sample (if the model learns)
+    labelled,   ///< this is the target of an earlier sample
+    late,       ///< no sample of this id waits for a target
+    refused,    ///< the record cannot be used: `reason` says why
+  };
+
+  Status status = Status::predicted;
+  std::uint64_t sample = 0;  ///< of its model, counted from 1; 0 if late or refused
+  std::string_view reason;
+
+  std::string_view id;  ///< empty: none
+  bool id_is_text = false;
+  std::string_view key;
+  std::string_view time;  ///< as written; empty: none
+  bool time_is_text = false;
+  std::size_t held = 0;  ///< missing inputs whose last value stands in
+
+  std::span<const double> prediction;
+  std::span<const Interval> interval;  ///< of the prediction; empty if not asked for
+  std::span<const double> target;      ///< empty: none
+  std::span<const double> forecast;    ///< horizon × outputs
+  std::span<const Interval> forecast_interval;
+};
+
+const char* to_string(Answer::Status status);
+
+}  // namespace kalstream

@@ -1,0 +1,244 @@
+#include "engine/engine.h"
+
+#include "config/settings.h"
+#include "core/archive.h"
+#include "engine/checkpoint.h"
+#include "kalstream/snapshot.h"
+#include "schema/rules.h"
+
+namespace kalstream {
+namespace {
+
+/// " key=value" of a text of such, cut out: an option that changes no answer.
+std::string without(std::string text, const std::string& key) {
+  const std::size_t at = text.find(' ' + key + '=');
+  if (at != std::string::npos) text.erase(at, text.find(' ', at + 1) - at);
+  return text;
+}
+
+/// A learner in words, to be compared with another's.
+std::string text_of(const Recipe& recipe) {
+  std::string text = name_of(recipe.options.rule);
+  if (recipe.scaled) text += " scaled";
+  for (const Setting& s : settings_of(recipe.options)) text += ' ' + s.key + '=' + s.value;
+  return text + " seed=" + std::to_string(recipe.options.network.seed);
+}
+
+}  // namespace
+
+Engine::Engine(EngineOptions options, StateStore* store, EngineListener* listener)
+    : options_(std::move(options)), store_(store), listener_(listener) {}
+
+const Schema& Engine::schema() const {
+  static const Schema none;
+  return reader_ ? reader_->schema() : none;
+}
+
+// ---- Records.
+
+const Answer* Engine::take(const Record& record) {
+  learn();
+  if (record.empty()) return nullptr;
+  if ((!settled() || to_be_checked_) && !settle(record)) return &answer_;
+  if (!reader_->read(record, sample_)) return refuse(reader_->problem());
+  const bool label = sample_.kind == Sample::Kind::label;
+  if (!label && sample_.missing > 0 && !options_.hold_missing)
+    return refuse("without a number: " + reader_->missing_inputs(sample_) +
+                  "; every line needs all inputs (or an id and the target of an earlier one); with "
+                  "--missing hold they keep their last values");
+  StreamModel* model = nullptr;
+  try {
+    model = model_for(sample_);
+  } catch (const std::runtime_error& error) {
+    return refuse(error.what());
+  }
+  if (model == nullptr) return answer({.status = Answer::Status::late});
+  if (!label && !model->complete(sample_.x))
+    return refuse("no number has come yet for " + reader_->missing_inputs(sample_) +
+                  ", so there is none to hold; lines are refused until one has");
+  ++counts_.records;
+  counts_.held += sample_.missing;
+  if (!label && listener_ != nullptr) listener_->took(sample_.x);
+  owing_ = model;
+  return answer(model->take(sample_, *this));
+}
+
+// The target of an unknown sample makes no model.
+StreamModel* Engine::model_for(const Sample& sample) {
+  return sample.kind == Sample::Kind::label ? models_->find(sample.key) : &models_->of(sample.key);
+}
+
+const Answer* Engine::answer(Answer answer) {
+  if (answer.status == Answer::Status::late)
+    ++counts_.late;
+  else if (answer.status != Answer::Status::labelled)
+    ++counts_.samples;
+  answer.id = sample_.id;
+  answer.id_is_text = sample_.id_is_text;
+  answer.key = sample_.key;
+  answer.time = sample_.time;
+  answer.time_is_text = sample_.time_is_text;
+  answer.held = sample_.missing;
+  answer.target = sample_.d;
+  answer_ = answer;
+  return &answer_;
+}
+
+const Answer* Engine::refuse(std::string reason) {
+  learn();
+  ++counts_.records;
+  ++counts_.refused;
+  reason_ = std::move(reason);
+  answer_ = {.status = Answer::Status::refused, .reason = reason_};
+  return &answer_;
+}
+
+void Engine::learn() {
+  if (owing_ == nullptr) return;
+  owing_->learn(*this);
+  owing_ = nullptr;
+}
+
+void Engine::scored(std::span<const double> d_hat, std::span<const Interval> interval,
+                    std::span<const double> d) {
+  scores_->add(d_hat, interval, d);
+  if (listener_ != nullptr) listener_->scored(d_hat, interval, d);
+}
+
+void Engine::stepped(const StepReport& report) {
+  last_step_ = report;
+  switch (report.status) {
+    case StepStatus::missing:
+      ++counts_.missing;
+      break;
+    case StepStatus::gated:
+      ++counts_.learnt;
+      ++counts_.gated;
+      break;
+    case StepStatus::applied:
+      ++counts_.learnt;
+      break;
+    default:
+      ++counts_.rejected;
+  }
+  if (listener_ != nullptr) listener_->stepped(report);
+}
+
+// ---- What the stream is made of.
+
+// False, and answered, if this record does not tell.
+bool Engine::settle(const Record& record) {
+  try {
+    if (to_be_checked_) {
+      require_fields(reader_->schema(), record);
+      to_be_checked_ = false;
+    } else if (can_settle(record, options_.fields)) {
+      begin(options_.start_schema.empty()
+                ? kalstream::settle(record, options_.fields)
+                : settle_as(options_.start_schema, record, options_.fields));
+    } else {
+      refuse("the line says nothing of what the stream is made of: it has but an id and a target, "
+             "or no value at all; a sample has to come first");
+    }
+    return settled();
+  } catch (const SchemaError& error) {
+    const bool of_another_stream = to_be_checked_ || !options_.start_schema.empty();
+    if (record.is_row && of_another_stream) throw;
+    refuse(error.what());
+    return false;
+  }
+}
+
+void Engine::begin(Schema schema) {
+  reader_.emplace(std::move(schema));
+  recipe_ = recipe();
+  make();  // complains now, if at all
+  models_.emplace([this] { return make(); }, options_.model, has_keys() ? store_ : nullptr,
+                  has_keys() ? options_.max_models : 1);
+  if (!scores_) scores_.emplace(this->schema().outputs());
+}
+
+Recipe Engine::recipe() const {
+  const std::size_t inputs = schema().inputs();
+  const std::size_t outputs = schema().outputs();
+  if (!options_.start) return options_.recipe(inputs, outputs);
+  if (options_.start->inputs() != inputs || options_.start->outputs() != outputs)
+    throw std::invalid_argument("the learner to begin with has " +
+                                std::to_string(options_.start->inputs()) + " inputs and " +
+                                std::to_string(options_.start->outputs()) +
+                                " targets, the stream " + std::to_string(inputs) + " and " +
+                                std::to_string(outputs));
+  return *options_.start->recipe();
+}
+
+std::unique_ptr<Learner> Engine::make() const {
+  return options_.start ? options_.start->clone() : make_from(*recipe_);
+}
+
+// ---- Checkpoints.
+
+void Engine::require_same_learner(const std::string& before, bool with_seed) const {
+  std::string there = without(before, "threads");
+  std::string here = without(text_of(*recipe_), "threads");
+  if (!with_seed) here = without(here, "seed");
+  if (there == here) return;
+  throw SnapshotError("its learner is another than the options say; use the same options as before, "
+                      "or another checkpoint\n  there: " +
+                      there + "\n  here:  " + here);
+}
+
+void Engine::exchange(Archive& archive) {
+  counts_.exchange(archive);
+  bool is_settled = settled();
+  archive.flag(is_settled);
+  if (!is_settled) return;
+  Schema fields = schema();
+  fields.exchange(archive);
+  std::string learner = archive.reading() ? "" : text_of(*recipe_);
+  archive.text(learner);
+  if (archive.reading()) go_on(std::move(fields), learner, /*with_seed=*/true);
+  scores_->exchange(archive);
+}
+
+void Engine::exchange_old(Archive& archive, const Counts& counts, Schema fields) {
+  counts_ = counts;
+  std::string learner;
+  archive.text(learner);
+  if (!fields.empty()) go_on(std::move(fields), learner, /*with_seed=*/false);
+  bool has_scores = false;
+  archive.flag(has_scores);
+  archive.require(!has_scores || scores_.has_value());
+  Scores none(1);
+  Scores& scores = scores_ ? *scores_ : none;
+  if (has_scores)
+    scores.exchange(archive);
+  else
+    scores.exchange_coverage(archive);
+}
+
+void Engine::go_on(Schema schema, const std::string& learner, bool with_seed) {
+  require_choice(schema, options_.fields);
+  begin(std::move(schema));
+  require_same_learner(learner, with_seed);
+  to_be_checked_ = true;
+}
+
+std::optional<Bytes> Engine::only_model() const {
+  if (has_keys() || !models_ || models_->only() == nullptr) return {};
+  return models_->only()->to_bytes();
+}
+
+void Engine::set_only_model(std::unique_ptr<StreamModel> model) {
+  if (!models_) throw SnapshotError("there is a model of a stream that is not settled");
+  models_->put("", std::move(model));
+}
+
+std::vector<KeyedState> Engine::changed_models() {
+  return has_keys() && models_ ? models_->changed() : std::vector<KeyedState>{};
+}
+
+void Engine::keep_changed() {
+  if (models_) models_->keep_changed();
+}
+
+}  // namespace kalstream

@@ -1,0 +1,114 @@
+// A stream's learning, from records to answers: without descriptor, file, clock or thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/answer.h"
+#include "engine/models.h"
+#include "engine/scores.h"
+#include "kalstream/learner.h"
+#include "kalstream/schema.h"
+#include "ports/ports.h"
+#include "schema/sample.h"
+
+namespace kalstream {
+
+struct EngineOptions {
+  FieldChoice fields;
+  /// The learner for a stream of so many inputs and outputs. Throws std::invalid_argument.
+  std::function<Recipe(std::size_t inputs, std::size_t outputs)> recipe;
+  /// Begin with copies of this one instead, which has learnt from a stream of that schema (empty if
+  /// it is not known).
+  std::shared_ptr<const Learner> start;
+  Schema start_schema;
+
+  ModelOptions model;
+  bool hold_missing = false;  ///< the last values of missing inputs stand in for them
+  std::size_t max_models = 10'000;
+};
+
+/// Hears what the engine learns, besides its answers.
+class EngineListener {
+ public:
+  virtual ~EngineListener() = default;
+  virtual void took(std::span<const double> /*x*/) {}
+  virtual void scored(std::span<const double> /*d_hat*/, std::span<const Interval> /*interval*/,
+                      std::span<const double> /*d*/) {}
+  virtual void stepped(const StepReport& /*report*/) {}
+};
+
+/// Settles the schema by the first record that can, has a model or one for every key, and the
+/// stream's counts and scores. What it has become depends on the records alone.
+class Engine final : private ModelListener {
+ public:
+  /// `store` may be nullptr; models that do not fit in memory go there.
+  Engine(EngineOptions options, StateStore* store, EngineListener* listener = nullptr);
+
+  /// Predicts: the answer to the record, or none if it says nothing. Its views live until the next
+  /// call. Throws std::invalid_argument if the learner cannot be made for the stream that the first
+  /// record shows, SchemaError if it is not the stream that was learnt from before; never later.
+  const Answer* take(const Record& record);
+  /// Learns what the last record has brought; take() does so first if nobody has. Apart from it, so
+  /// that an answer can go out before the time this takes.
+  void learn();
+  /// Counts and answers something that could not even be read as a record.
+  const Answer* refuse(std::string reason);
+
+  bool settled() const { return reader_.has_value(); }
+  const Schema& schema() const;  ///< empty before
+  bool has_keys() const { return !options_.fields.key.empty(); }
+  const EngineOptions& options() const { return options_; }
+
+  const Counts& counts() const { return counts_; }
+  const Scores* scores() const { return scores_ ? &*scores_ : nullptr; }
+  const Models* models() const { return models_ ? &*models_ : nullptr; }
+  const StepReport& last_step() const { return last_step_; }
+
+  /// All but the models, to or from a checkpoint, when nothing is left to learn; from one before the
+  /// first record. Throws
+  /// SnapshotError or SchemaError, naming both sides, if it is that of another learner or stream.
+  void exchange(Archive& archive);
+  /// The same from a checkpoint of format 1 or 2, whose fields were known by `schema`.
+  void exchange_old(Archive& archive, const Counts& counts, Schema schema);
+  /// The only model, where there are no keys; nothing before there is one.
+  std::optional<Bytes> only_model() const;
+  void set_only_model(std::unique_ptr<StreamModel> model);
+  /// Of those with keys, all that have changed since the last call (Models::changed).
+  std::vector<KeyedState> changed_models();
+  void keep_changed();
+
+ private:
+  bool settle(const Record& record);
+  void begin(Schema schema);
+  std::unique_ptr<Learner> make() const;
+  Recipe recipe() const;
+  StreamModel* model_for(const Sample& sample);
+  const Answer* answer(Answer answer);
+  void go_on(Schema schema, const std::string& learner, bool with_seed);
+  void require_same_learner(const std::string& before, bool with_seed) const;
+  void scored(std::span<const double> d_hat, std::span<const Interval> interval,
+              std::span<const double> d) override;
+  void stepped(const StepReport& report) override;
+
+  EngineOptions options_;
+  StateStore* store_;
+  EngineListener* listener_;
+  std::optional<SampleReader> reader_;
+  bool to_be_checked_ = false;  // the schema is that of a checkpoint: is the stream's the same?
+  std::optional<Recipe> recipe_;
+  std::optional<Models> models_;
+  std::optional<Scores> scores_;
+  Counts counts_;
+  StepReport last_step_;
+  Sample sample_;
+  StreamModel* owing_ = nullptr;  // has something to learn
+  Answer answer_;
+  std::string reason_;
+};
+
+}  // namespace kalstream

@@ -1,0 +1,46 @@
+#include "engine/scores.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace kalstream {
+
+void Scores::add(std::span<const double> d_hat, std::span<const Interval> interval,
+                 std::span<const double> d) {
+  constexpr double recent = 1000;  // samples
+  errors_.add(d_hat, d);
+  for (std::size_t k = 0; k < interval.size(); ++k) {
+    if (std::isnan(interval[k].low)) continue;
+    const bool held = interval[k].holds(d[k]);
+    ++intervals_;
+    held_ += held ? 1 : 0;
+    const double share = std::max(1 / recent, 1 / static_cast<double>(intervals_));
+    recent_ += share * ((held ? 1 : 0) - recent_);
+  }
+}
+
+double Scores::coverage() const {
+  return intervals_ == 0 ? std::numeric_limits<double>::quiet_NaN()
+                         : static_cast<double>(held_) / static_cast<double>(intervals_);
+}
+
+void Scores::exchange(Archive& archive) {
+  exchange_errors(archive);
+  exchange_coverage(archive);
+}
+
+void Scores::exchange_coverage(Archive& archive) {
+  archive.count(intervals_);
+  archive.count(held_, intervals_);
+  archive.number(recent_, Archive::fraction);
+}
+
+void Counts::exchange(Archive& archive) {
+  for (std::uint64_t* n :
+       {&records, &refused, &samples, &learnt, &missing, &late, &gated, &rejected})
+    archive.count(*n);
+  if (archive.format() >= 2) archive.count(held);
+}
+
+}  // namespace kalstream

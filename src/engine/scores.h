@@ -1,0 +1,52 @@
+// How good predictions and their bounds have been: of one model, or of all of a stream.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "engine/running_score.h"
+#include "kalstream/interval.h"
+
+namespace kalstream {
+
+class Scores {
+ public:
+  explicit Scores(std::size_t targets) : errors_(targets) {}
+
+  /// What had been predicted, its bounds (none, or not a number: not counted), and what it was.
+  void add(std::span<const double> d_hat, std::span<const Interval> interval,
+           std::span<const double> d);
+
+  const RunningScore& errors() const { return errors_; }
+  std::uint64_t intervals() const { return intervals_; }
+  double coverage() const;                              ///< NaN before the first interval
+  double recent_coverage() const { return recent_; }    ///< of about the last thousand
+
+  void exchange(Archive& archive);
+  /// All that models of formats 1 and 2 had.
+  void exchange_errors(Archive& archive) { errors_.exchange(archive); }
+  void exchange_coverage(Archive& archive);
+
+ private:
+  RunningScore errors_;
+  std::uint64_t intervals_ = 0;  // scored …
+  std::uint64_t held_ = 0;       // … and of them, with the target inside
+  double recent_ = 0;            // a running mean
+};
+
+/// What a stream has counted since its beginning.
+struct Counts {
+  std::uint64_t records = 0;   ///< of any kind
+  std::uint64_t refused = 0;   ///< could not be used
+  std::uint64_t samples = 0;   ///< predicted
+  std::uint64_t learnt = 0;    ///< with a target
+  std::uint64_t missing = 0;   ///< passed without one
+  std::uint64_t late = 0;      ///< targets of samples that did not wait any more
+  std::uint64_t gated = 0;     ///< updates the rule held back
+  std::uint64_t rejected = 0;  ///< updates that would have done harm
+  std::uint64_t held = 0;      ///< missing inputs, the last value taken for each
+
+  void exchange(Archive& archive);
+};
+
+}  // namespace kalstream

@@ -1,0 +1,91 @@
+// What a stream's engine is connected to the world by. Every door (a pipe, a file, a service, a
+// broker) is a Source and a Sink; what outlives the process is in a StateStore.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace kalstream {
+
+class Archive;
+class Record;
+struct Answer;
+
+using Bytes = std::vector<std::byte>;
+
+/// Records, one after the other, each with a place that can be gone back to.
+class Source {
+ public:
+  enum class Event : std::uint8_t {
+    record,   ///< there is one
+    problem,  ///< there is something that cannot be read: problem() says why
+    idle,     ///< nothing yet
+    end,      ///< there will be no more
+  };
+
+  virtual ~Source() = default;
+
+  /// Waits no longer than `most`, or until woken. Throws std::runtime_error if it cannot be read any
+  /// more.
+  virtual Event next(Record& record, std::chrono::milliseconds most) = 0;
+  virtual const std::string& problem() const = 0;
+
+  /// True if more can be had without waiting.
+  virtual bool has_more() const = 0;
+
+  virtual std::uint64_t line() const = 0;      ///< number of the last one, from 1
+  virtual std::string place() const = 0;       ///< of it, for messages: "log.csv:17"
+  virtual const std::string& name() const = 0;
+  virtual bool is_json() const = 0;            ///< how its records are written
+
+  /// Where it stands: behind the last record. Read before the first next().
+  virtual void exchange(Archive& archive) = 0;
+  /// Goes on from where exchange() has read that it stood. What it says of that, for people.
+  virtual std::string go_on() = 0;
+};
+
+/// Takes answers, in the order of the records.
+class Sink {
+ public:
+  virtual ~Sink() = default;
+
+  virtual void write(const Answer& answer) = 0;
+  /// Lets them all go out. False if it was told to stop waiting for a reader who does not read.
+  /// Throws std::runtime_error if they cannot be written any more.
+  virtual bool flush() = 0;
+};
+
+/// A model's state, by the key of the model.
+struct KeyedState {
+  std::string key;
+  Bytes state;
+};
+
+/// State that outlives the process. What it holds after a crash is what the last commit held, whole.
+class StateStore {
+ public:
+  virtual ~StateStore() = default;
+
+  /// Of the stream as a whole, as committed last; nothing before the first time.
+  virtual std::optional<Bytes> stream() = 0;
+
+  /// A model as it was put or committed last; nothing if there is none.
+  virtual std::optional<Bytes> get(const std::string& key) = 0;
+  virtual bool holds(const std::string& key) = 0;
+  virtual std::size_t models() const = 0;  ///< how many it holds
+
+  /// Takes models that leave memory. Until the next commit they can be had, but do not last.
+  virtual void put(std::vector<KeyedState> models) = 0;
+  /// Whether put() has a place for them; if not, all models stay in memory.
+  virtual bool takes_models() const = 0;
+
+  /// From now on the state of the stream is this, and that of the models what was put since, or
+  /// comes with it. Throws std::runtime_error, and all stays as it was, if that cannot be done.
+  virtual void commit(Bytes stream, std::vector<KeyedState> models) = 0;
+};
+
+}  // namespace kalstream
