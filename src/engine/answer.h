@@ -22,6 +22,7 @@ struct Answer {
   Status status = Status::predicted;
   std::uint64_t sample = 0;  ///< of its model, counted from 1; 0 if late or refused
   std::string_view reason;
+  std::uint64_t line = 0;  ///< of the source, where it is refused; 0: not known
 
   std::string_view id;  ///< empty: none
   bool id_is_text = false;

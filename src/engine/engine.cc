@@ -39,24 +39,24 @@ const Schema& Engine::schema() const {
 const Answer* Engine::take(const Record& record) {
   learn();
   if (record.empty()) return nullptr;
+  ++counts_.records;
   if ((!settled() || to_be_checked_) && !settle(record)) return &answer_;
-  if (!reader_->read(record, sample_)) return refuse(reader_->problem());
+  if (!reader_->read(record, sample_)) return turn_away(reader_->problem());
   const bool label = sample_.kind == Sample::Kind::label;
   if (!label && sample_.missing > 0 && !options_.hold_missing)
-    return refuse("without a number: " + reader_->missing_inputs(sample_) +
+    return turn_away("without a number: " + reader_->missing_inputs(sample_) +
                   "; every line needs all inputs (or an id and the target of an earlier one); with "
                   "--missing hold they keep their last values");
   StreamModel* model = nullptr;
   try {
     model = model_for(sample_);
   } catch (const std::runtime_error& error) {
-    return refuse(error.what());
+    return turn_away(error.what());
   }
   if (model == nullptr) return answer({.status = Answer::Status::late});
   if (!label && !model->complete(sample_.x))
-    return refuse("no number has come yet for " + reader_->missing_inputs(sample_) +
+    return turn_away("no number has come yet for " + reader_->missing_inputs(sample_) +
                   ", so there is none to hold; lines are refused until one has");
-  ++counts_.records;
   counts_.held += sample_.missing;
   if (!label && listener_ != nullptr) listener_->took(sample_.x);
   owing_ = model;
@@ -87,6 +87,10 @@ const Answer* Engine::answer(Answer answer) {
 const Answer* Engine::refuse(std::string reason) {
   learn();
   ++counts_.records;
+  return turn_away(std::move(reason));
+}
+
+const Answer* Engine::turn_away(std::string reason) {
   ++counts_.refused;
   reason_ = std::move(reason);
   answer_ = {.status = Answer::Status::refused, .reason = reason_};
@@ -137,14 +141,14 @@ bool Engine::settle(const Record& record) {
                 ? kalstream::settle(record, options_.fields)
                 : settle_as(options_.start_schema, record, options_.fields));
     } else {
-      refuse("the line says nothing of what the stream is made of: it has but an id and a target, "
+      turn_away("the line says nothing of what the stream is made of: it has but an id and a target, "
              "or no value at all; a sample has to come first");
     }
     return settled();
   } catch (const SchemaError& error) {
     const bool of_another_stream = to_be_checked_ || !options_.start_schema.empty();
     if (record.is_row && of_another_stream) throw;
-    refuse(error.what());
+    turn_away(error.what());
     return false;
   }
 }

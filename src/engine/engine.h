@@ -89,6 +89,7 @@ class Engine final : private ModelListener {
   Recipe recipe() const;
   StreamModel* model_for(const Sample& sample);
   const Answer* answer(Answer answer);
+  const Answer* turn_away(std::string reason);
   void go_on(Schema schema, const std::string& learner, bool with_seed);
   void require_same_learner(const std::string& before, bool with_seed) const;
   void scored(std::span<const double> d_hat, std::span<const Interval> interval,

@@ -17,15 +17,17 @@ enum class Warning {
   late_label,         ///< a target came after its sample was given up
   rejected_update,    ///< the learner's own guard refused an update
   failed_checkpoint,  ///< a checkpoint could not be written
+  failed_metrics,     ///< the file for metrics could not be written
 };
 
-inline constexpr std::size_t warning_kinds = 9;
+inline constexpr std::size_t warning_kinds = 10;
 
 /// As metrics name it: "stuck_input".
 constexpr const char* to_string(Warning kind) {
   constexpr std::array<const char*, warning_kinds> names = {
       "stuck_input",  "unusual_input", "drift",           "exploding_error",  "coverage",
-      "refused_line", "late_label",    "rejected_update", "failed_checkpoint"};
+      "refused_line", "late_label",    "rejected_update", "failed_checkpoint",
+      "failed_metrics"};
   return names[static_cast<std::size_t>(kind)];
 }
 

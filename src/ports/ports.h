@@ -34,8 +34,8 @@ class Source {
   virtual Event next(Record& record, std::chrono::milliseconds most) = 0;
   virtual const std::string& problem() const = 0;
 
-  /// True if more can be had without waiting.
-  virtual bool has_more() const = 0;
+  /// Since when the last one has been there, as far as that can be known.
+  virtual std::chrono::steady_clock::time_point arrival() const = 0;
 
   virtual std::uint64_t line() const = 0;      ///< number of the last one, from 1
   virtual std::string place() const = 0;       ///< of it, for messages: "log.csv:17"
@@ -46,6 +46,8 @@ class Source {
   virtual void exchange(Archive& archive) = 0;
   /// Goes on from where exchange() has read that it stood. What it says of that, for people.
   virtual std::string go_on() = 0;
+  /// Whether it can: if so, nothing is lost that was taken after the last commit.
+  virtual bool can_go_back() const = 0;
 };
 
 /// Takes answers, in the order of the records.
@@ -66,6 +68,7 @@ struct KeyedState {
 };
 
 /// State that outlives the process. What it holds after a crash is what the last commit held, whole.
+/// commit() may run in another thread than the rest.
 class StateStore {
  public:
   virtual ~StateStore() = default;

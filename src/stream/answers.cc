@@ -2,18 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <cmath>
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "data/csv_writer.h"
+
 namespace kalstream {
 namespace {
-
-const char* name_of(Answer::Status status) {
-  constexpr std::array names{"predicted", "learnt", "labelled", "late"};
-  return names[static_cast<std::size_t>(status)];
-}
 
 void append(std::string& to, double v, const char* none) {
   if (std::isfinite(v))
@@ -26,11 +22,9 @@ std::string json_text(std::string_view text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-std::string csv_field(std::string_view text) {
-  if (text.find_first_of(",\"\n") == std::string_view::npos) return std::string(text);
-  std::string field = "\"";
-  for (const char c : text) field += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return field + '"';
+// A number that was written as one goes out as it came in.
+void append_name(std::string& to, const char* name, std::string_view text, bool is_text) {
+  fmt::format_to(std::back_inserter(to), "\"{}\":{},", name, is_text ? json_text(text) : text);
 }
 
 // One thing per target: itself if there is but one, else a list.
@@ -57,75 +51,63 @@ void append_intervals(std::string& to, std::span<const Interval> intervals) {
   });
 }
 
+// Of the n_d values at each lead of a forecast.
+void append_leads(std::string& to, auto values, std::size_t n_d, const auto& append_one) {
+  to += '[';
+  for (std::size_t at = 0; at < values.size(); at += n_d) {
+    if (at > 0) to += ',';
+    append_one(to, values.subspan(at, n_d));
+  }
+  to += ']';
+}
+
 }  // namespace
 
-const std::string& AnswerWriter::answer(const Sample& sample, const Answer& answer) {
-  text_.clear();
-  if (shape_.json)
-    write_json(sample, answer);
-  else
-    write_csv(sample, answer);
-  text_ += '\n';
-  return text_;
+void AnswerWriter::write(const Answer& answer, std::string& to) const {
+  shape_.json ? write_json(answer, to) : write_csv(answer, to);
+  to += '\n';
 }
 
-const std::string& AnswerWriter::refusal(std::uint64_t line, std::string_view reason) {
-  text_.clear();
-  if (shape_.json)
-    text_ = fmt::format("{{\"line\":{},\"status\":\"refused\",\"error\":{}}}\n", line,
-                        json_text(reason));
-  return text_;
+void AnswerWriter::write_json(const Answer& a, std::string& to) const {
+  if (a.status == Answer::Status::refused) {
+    fmt::format_to(std::back_inserter(to), "{{\"line\":{},\"status\":\"refused\",\"error\":{}}}",
+                   a.line, json_text(a.reason));
+    return;
+  }
+  to += '{';
+  if (a.sample > 0) fmt::format_to(std::back_inserter(to), "\"sample\":{},", a.sample);
+  if (!a.id.empty()) append_name(to, "id", a.id, a.id_is_text);
+  if (shape_.keys) append_name(to, "key", a.key, true);
+  if (!a.time.empty()) append_name(to, "time", a.time, a.time_is_text);
+  fmt::format_to(std::back_inserter(to), "\"status\":\"{}\"", to_string(a.status));
+  if (a.held > 0) fmt::format_to(std::back_inserter(to), ",\"held\":{}", a.held);
+  const auto part = [&](const char* name, auto values, const auto& append_all) {
+    if (values.empty()) return;
+    fmt::format_to(std::back_inserter(to), ",\"{}\":", name);
+    append_all(to, values);
+  };
+  const std::size_t n_d = std::max<std::size_t>(1, a.prediction.size());
+  part("prediction", a.prediction, append_numbers);
+  part("interval", a.interval, append_intervals);
+  part("target", a.target, append_numbers);
+  part("forecast", a.forecast,
+       [&](std::string& text, auto v) { append_leads(text, v, n_d, append_numbers); });
+  part("forecast_interval", a.forecast_interval,
+       [&](std::string& text, auto v) { append_leads(text, v, n_d, append_intervals); });
+  to += '}';
 }
 
-void AnswerWriter::write_json(const Sample& sample, const Answer& answer) {
-  text_ += '{';
-  if (answer.sample > 0) text_ += fmt::format("\"sample\":{},", answer.sample);
-  if (!sample.id.empty())
-    text_ += fmt::format("\"id\":{},", sample.id_is_text ? json_text(sample.id) : sample.id);
-  if (shape_.keys) text_ += fmt::format("\"key\":{},", json_text(sample.key));
-  text_ += fmt::format("\"status\":\"{}\"", name_of(answer.status));
-  if (sample.missing > 0) text_ += fmt::format(",\"held\":{}", sample.missing);
-  if (!answer.prediction.empty()) {
-    text_ += ",\"prediction\":";
-    append_numbers(text_, answer.prediction);
-  }
-  if (!answer.interval.empty()) {
-    text_ += ",\"interval\":";
-    append_intervals(text_, answer.interval);
-  }
-  if (!sample.d.empty()) {
-    text_ += ",\"target\":";
-    append_numbers(text_, sample.d);
-  }
-  const std::size_t n_d = answer.prediction.size();
-  if (!answer.forecast.empty()) {
-    text_ += ",\"forecast\":[";
-    for (std::size_t h = 0; h < shape_.horizon; ++h) {
-      if (h > 0) text_ += ',';
-      append_numbers(text_, answer.forecast.subspan(h * n_d, n_d));
-    }
-    text_ += ']';
-  }
-  if (!answer.forecast_interval.empty()) {
-    text_ += ",\"forecast_interval\":[";
-    for (std::size_t h = 0; h < shape_.horizon; ++h) {
-      if (h > 0) text_ += ',';
-      append_intervals(text_, answer.forecast_interval.subspan(h * n_d, n_d));
-    }
-    text_ += ']';
-  }
-  text_ += '}';
-}
-
-void AnswerWriter::write_header() {
-  text_ += "sample,id";
-  if (shape_.keys) text_ += ",key";
-  text_ += ",status";
-  if (shape_.held) text_ += ",held";
+void AnswerWriter::write_header(std::string& to) const {
+  if (shape_.json) return;
+  to += "sample,id";
+  if (shape_.keys) to += ",key";
+  if (shape_.times) to += ",time";
+  to += ",status";
+  if (shape_.held) to += ",held";
   const bool one = shape_.targets.size() == 1;
   const auto add = [&](const std::string& what) {
     for (const std::string& target : shape_.targets)
-      text_ += ',' + csv_field(one ? what : fmt::format("{}_{}", what, target));
+      to += ',' + csv_field(one ? what : fmt::format("{}_{}", what, target));
   };
   const auto add_bounds = [&](const std::string& what) {
     add(what);
@@ -136,22 +118,21 @@ void AnswerWriter::write_header() {
   add("target");
   add_bounds("prediction");
   for (std::size_t h = 1; h <= shape_.horizon; ++h) add_bounds(fmt::format("forecast_{}", h));
-  text_ += '\n';
+  to += '\n';
 }
 
-void AnswerWriter::write_csv(const Sample& sample, const Answer& answer) {
-  if (!header_written_) write_header();
-  header_written_ = true;
+void AnswerWriter::write_csv(const Answer& a, std::string& to) const {
   const std::size_t n_d = shape_.targets.size();
-  if (answer.sample > 0) text_ += fmt::format("{}", answer.sample);
-  text_ += ',' + csv_field(sample.id);
-  if (shape_.keys) text_ += ',' + csv_field(sample.key);
-  text_ += fmt::format(",{}", name_of(answer.status));
-  if (shape_.held) text_ += fmt::format(",{}", sample.missing);
+  if (a.sample > 0) fmt::format_to(std::back_inserter(to), "{}", a.sample);
+  to += ',' + csv_field(a.id);
+  if (shape_.keys) to += ',' + csv_field(a.key);
+  if (shape_.times) to += ',' + csv_field(a.time);
+  fmt::format_to(std::back_inserter(to), ",{}", to_string(a.status));
+  if (shape_.held) fmt::format_to(std::back_inserter(to), ",{}", a.held);
   const auto add = [&](bool there, const auto& value) {
     for (std::size_t k = 0; k < n_d; ++k) {
-      text_ += ',';
-      if (there) append(text_, value(k), "");
+      to += ',';
+      if (there) append(to, value(k), "");
     }
   };
   const auto add_bounds = [&](std::span<const double> values, std::span<const Interval> bounds) {
@@ -160,12 +141,13 @@ void AnswerWriter::write_csv(const Sample& sample, const Answer& answer) {
     add(!bounds.empty(), [&](std::size_t k) { return bounds[k].low; });
     add(!bounds.empty(), [&](std::size_t k) { return bounds[k].high; });
   };
-  add(!sample.d.empty(), [&](std::size_t k) { return sample.d[k]; });
-  add_bounds(answer.prediction, answer.interval);
+  const auto lead = [&](auto values, std::size_t h) {
+    return values.empty() ? values : values.subspan(h * n_d, n_d);
+  };
+  add(!a.target.empty(), [&](std::size_t k) { return a.target[k]; });
+  add_bounds(a.prediction, a.interval);
   for (std::size_t h = 0; h < shape_.horizon; ++h)
-    add_bounds(answer.forecast.empty() ? answer.forecast : answer.forecast.subspan(h * n_d, n_d),
-               answer.forecast_interval.empty() ? answer.forecast_interval
-                                                : answer.forecast_interval.subspan(h * n_d, n_d));
+    add_bounds(lead(a.forecast, h), lead(a.forecast_interval, h));
 }
 
 }  // namespace kalstream

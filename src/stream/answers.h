@@ -1,12 +1,10 @@
-// Answers of a stream as lines of text.
+// Answers as lines of text.
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "data/sample_reader.h"
-#include "stream/model.h"
+#include "engine/answer.h"
 
 namespace kalstream {
 
@@ -17,6 +15,7 @@ class AnswerWriter {
   struct Shape {
     bool json = true;
     bool keys = false;
+    bool times = false;
     bool held = false;  ///< inputs may be
     bool intervals = false;
     std::size_t horizon = 0;
@@ -26,19 +25,16 @@ class AnswerWriter {
   AnswerWriter() = default;
   explicit AnswerWriter(Shape shape) : shape_(std::move(shape)) {}
 
-  /// The lines, with their ends, to a sample; the first time with the header.
-  const std::string& answer(const Sample& sample, const Answer& answer);
-  /// To a line that could not be used; nothing in CSV.
-  const std::string& refusal(std::uint64_t line, std::string_view reason);
+  /// Appends the answer's line.
+  void write(const Answer& answer, std::string& to) const;
+  /// Appends the line that names the columns; nothing in JSON.
+  void write_header(std::string& to) const;
 
  private:
-  void write_json(const Sample& sample, const Answer& answer);
-  void write_csv(const Sample& sample, const Answer& answer);
-  void write_header();
+  void write_json(const Answer& answer, std::string& to) const;
+  void write_csv(const Answer& answer, std::string& to) const;
 
   Shape shape_;
-  bool header_written_ = false;
-  std::string text_;
 };
 
 }  // namespace kalstream

@@ -25,15 +25,24 @@ constexpr std::chrono::milliseconds look_again{100};
   throw std::runtime_error(what + ": " + std::strerror(errno));
 }
 
+bool is_regular(int descriptor) {
+  struct stat now = {};
+  return ::fstat(descriptor, &now) == 0 && S_ISREG(now.st_mode);
+}
+
 int open_file(const std::string& path) { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); }
 
 }  // namespace
 
 LineSource::LineSource(int descriptor, int wake, std::size_t longest)
-    : descriptor_(descriptor), wake_(wake), longest_(longest) {}
+    : descriptor_(descriptor), wake_(wake), longest_(longest), is_file_(is_regular(descriptor)) {
+  // Who opened it may have read some of it.
+  if (is_file_) place_.offset = static_cast<std::uint64_t>(::lseek(descriptor, 0, SEEK_CUR));
+}
 
 LineSource::LineSource(std::string path, int wake, std::size_t longest)
-    : path_(std::move(path)), descriptor_(open_file(path_)), wake_(wake), longest_(longest) {
+    : path_(std::move(path)), descriptor_(open_file(path_)), wake_(wake), longest_(longest),
+      is_file_(is_regular(descriptor_)) {
   if (descriptor_ < 0) fail(path_ + ": cannot open the file to follow");
 }
 
@@ -42,17 +51,23 @@ LineSource::~LineSource() {
 }
 
 LineSource::Event LineSource::next(std::chrono::milliseconds most) {
-  const auto until = std::chrono::steady_clock::now() + most;
+  using Clock = std::chrono::steady_clock;
+  const auto until = Clock::now() + most;
+  std::chrono::milliseconds left{0};  // at first what is there anyway
   while (!take_line()) {
     if (ended_) return Event::end;
-    const auto left =
-        std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
-    if (!wait(std::max(left, std::chrono::milliseconds(0)))) {
-      if (left.count() <= 0) return Event::idle;
-      pollfd woken{wake_, POLLIN, 0};
-      if (wake_ >= 0 && ::poll(&woken, 1, 0) > 0) return Event::idle;
-    }
+    const bool at_once = left.count() == 0;
+    const bool there = wait(left);
+    left = std::max(std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()),
+                    std::chrono::milliseconds(0));
+    arrival_ = at_once ? asked_ : Clock::now();
+    if (there) continue;
+    if (left.count() == 0) return Event::idle;
+    pollfd woken{wake_, POLLIN, 0};
+    if (wake_ >= 0 && ::poll(&woken, 1, 0) > 0) return Event::idle;
   }
+  asked_ = Clock::now();
+  if (is_file_ && path_.empty()) arrival_ = asked_;
   return Event::line;
 }
 
@@ -156,11 +171,6 @@ void LineSource::exchange(Archive& archive) {
   archive.count(place_.offset);
   archive.count(place_.head_length, longest_head);
   archive.word(place_.head_sum);
-}
-
-bool LineSource::is_file() const {
-  struct stat now = {};
-  return ::fstat(descriptor_, &now) == 0 && S_ISREG(now.st_mode);
 }
 
 bool LineSource::go_on() {

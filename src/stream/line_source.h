@@ -30,9 +30,12 @@ class LineSource {
   /// std::runtime_error if it cannot be read.
   Event next(std::chrono::milliseconds most);
   std::string_view line() const { return line_; }
+  /// Since when it has been there: when it was read, or, if it did not have to be waited for, since
+  /// the last time somebody asked. A regular file has no such time: since now.
+  std::chrono::steady_clock::time_point arrival() const { return arrival_; }
 
   /// A file, which can be gone back to, and no pipe.
-  bool is_file() const;
+  bool is_file() const { return is_file_; }
 
   /// Where a file stands: what is needed to go on from there, on another machine as well.
   void exchange(Archive& archive);
@@ -64,6 +67,9 @@ class LineSource {
   bool skipping_ = false;    // the rest of a line too long
   bool ended_ = false;
   std::string line_;
+  std::chrono::steady_clock::time_point asked_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point arrival_ = asked_;
+  bool is_file_;
   Place place_;
 };
 

@@ -1,0 +1,72 @@
+// The little of SQLite that stores need, with errors as exceptions.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "ports/ports.h"
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace kalstream {
+
+class Database {
+ public:
+  /// Creates the file if it is not there. Throws std::runtime_error naming it, as all below do.
+  explicit Database(std::filesystem::path path);
+  ~Database();
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
+
+  /// One or more statements without parameters.
+  void run(const char* statements);
+
+  /// One that is used again and again.
+  class Statement {
+   public:
+    Statement(Database& database, const char* text);
+    ~Statement();
+    Statement(const Statement&) = delete;
+    Statement& operator=(const Statement&) = delete;
+
+    /// Parameters from 1 on; what they refer to must live until reset().
+    Statement& with(int place, std::string_view text);
+    Statement& with(int place, const Bytes& bytes);
+    Statement& with(int place, std::int64_t number);
+    /// True: there is a row. Otherwise it is reset.
+    bool step();
+    void reset();
+    /// Of the row, from 0 on.
+    Bytes bytes(int column) const;
+    std::string text(int column) const;
+    std::int64_t number(int column) const;
+
+   private:
+    Database& database_;
+    sqlite3_stmt* statement_ = nullptr;
+  };
+
+ private:
+  [[noreturn]] void fail() const;
+
+  std::filesystem::path path_;
+  sqlite3* database_ = nullptr;
+};
+
+/// Rolls back what was not committed.
+class Transaction {
+ public:
+  explicit Transaction(Database& database) : database_(database) { database_.run("BEGIN IMMEDIATE"); }
+  ~Transaction();
+  void commit();
+
+ private:
+  Database& database_;
+  bool open_ = true;
+};
+
+}  // namespace kalstream

@@ -1,0 +1,190 @@
+#include "stores/folder_store.h"
+
+#include <fmt/format.h>
+
+#include "engine/checkpoint.h"
+#include "io/snapshot_file.h"
+#include "kalstream/snapshot.h"
+#include "stores/file_store.h"
+
+namespace kalstream {
+
+namespace fs = std::filesystem;
+
+// What was committed, as seen by whoever does not commit.
+struct FolderStore::Committed {
+  explicit Committed(const fs::path& path) : database(path) {}
+
+  Database database;
+  Database::Statement stream{database, "SELECT state FROM stream"};
+  Database::Statement get{database, "SELECT state FROM models WHERE key = ?1"};
+  Database::Statement holds{database, "SELECT 1 FROM models WHERE key = ?1"};
+  Database::Statement count{database, "SELECT count(*) FROM models"};
+};
+
+// Models that left memory, each with the number of commits there had been: what is younger than a
+// commit does not belong to it.
+struct FolderStore::Spilled {
+  explicit Spilled(const fs::path& path) : database(path) {
+    database.run(
+        "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;"
+        "CREATE TABLE spilled (key BLOB, epoch INTEGER, state BLOB, PRIMARY KEY (key, epoch));");
+  }
+
+  Database database;
+  Database::Statement put{database, "INSERT OR REPLACE INTO spilled VALUES (?1, ?2, ?3)"};
+  Database::Statement get{
+      database, "SELECT state FROM spilled WHERE key = ?1 ORDER BY epoch DESC LIMIT 1"};
+  Database::Statement before{
+      database, "SELECT state FROM spilled WHERE key = ?1 AND epoch <= ?2 ORDER BY epoch DESC LIMIT 1"};
+  Database::Statement holds{database, "SELECT 1 FROM spilled WHERE key = ?1"};
+  Database::Statement keys{database, "SELECT DISTINCT key FROM spilled WHERE epoch <= ?1"};
+  Database::Statement forget{database, "DELETE FROM spilled WHERE epoch <= ?1"};
+};
+
+namespace {
+
+/// The first row's only column.
+std::optional<Bytes> first_row(Database::Statement& statement) {
+  if (!statement.step()) return {};
+  Bytes bytes = statement.bytes(0);
+  statement.reset();
+  return bytes;
+}
+
+bool any_row(Database::Statement& statement) {
+  const bool any = statement.step();
+  if (any) statement.reset();
+  return any;
+}
+
+void remove_spilled(const fs::path& folder) {
+  std::error_code ignored;
+  fs::remove(folder / "spill.db", ignored);
+}
+
+}  // namespace
+
+FolderStore::FolderStore(fs::path folder) : folder_(std::move(folder)) {
+  fs::create_directories(folder_);
+  const bool known = fs::exists(folder_ / "state.db") || fs::exists(folder_ / "stream.kal");
+  if (!known && !fs::is_empty(folder_))
+    throw std::invalid_argument(fmt::format(
+        "--checkpoint {}: the folder is not empty and holds no stream; name another",
+        folder_.string()));
+  writer_ = std::make_unique<Database>(folder_ / "state.db");
+  writer_->run(
+      "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
+      "CREATE TABLE IF NOT EXISTS stream (one INTEGER PRIMARY KEY CHECK (one = 1), state BLOB);"
+      "CREATE TABLE IF NOT EXISTS models (key BLOB UNIQUE, state BLOB);");
+  committed_ = std::make_unique<Committed>(folder_ / "state.db");
+  remove_spilled(folder_);
+  spilled_ = std::make_unique<Spilled>(folder_ / "spill.db");
+  committed_->count.step();
+  models_ = static_cast<std::size_t>(committed_->count.number(0));
+  committed_->count.reset();
+  take_over_old_files();
+}
+
+FolderStore::~FolderStore() {
+  spilled_.reset();
+  remove_spilled(folder_);
+}
+
+std::optional<Bytes> FolderStore::stream() {
+  return first_row(committed_->stream);
+}
+
+std::optional<Bytes> FolderStore::get(const std::string& key) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (auto state = first_row(spilled_->get.with(1, key))) return state;
+  }
+  return first_row(committed_->get.with(1, key));
+}
+
+bool FolderStore::holds(const std::string& key) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (any_row(spilled_->holds.with(1, key))) return true;
+  }
+  return any_row(committed_->holds.with(1, key));
+}
+
+std::size_t FolderStore::models() const {
+  const std::lock_guard lock(mutex_);
+  return models_;
+}
+
+void FolderStore::put(std::vector<KeyedState> models) {
+  std::size_t unknown = 0;
+  for (const KeyedState& m : models) unknown += holds(m.key) ? 0 : 1;
+  const std::lock_guard lock(mutex_);
+  spilled_->database.run("BEGIN");
+  for (const KeyedState& m : models)
+    spilled_->put.with(1, m.key).with(2, epoch_).with(3, m.state).step();
+  spilled_->database.run("COMMIT");
+  models_ += unknown;
+}
+
+std::vector<std::string> FolderStore::spilled_before(std::int64_t epoch) {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string> keys;
+  spilled_->keys.with(1, epoch);
+  while (spilled_->keys.step()) keys.push_back(spilled_->keys.text(0));
+  return keys;
+}
+
+// Those in memory are younger than what was spilled of the same key.
+void FolderStore::commit(Bytes stream, std::vector<KeyedState> models) {
+  std::int64_t epoch = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    epoch = epoch_++;
+  }
+  Database::Statement write(*writer_, "INSERT OR REPLACE INTO models VALUES (?1, ?2)");
+  Database::Statement known(*writer_, "SELECT 1 FROM models WHERE key = ?1");
+  std::size_t unknown = 0;
+  Transaction transaction(*writer_);
+  for (const std::string& key : spilled_before(epoch)) {
+    std::optional<Bytes> state;
+    {
+      const std::lock_guard lock(mutex_);
+      state = first_row(spilled_->before.with(1, key).with(2, epoch));
+    }
+    write.with(1, key).with(2, *state).step();
+  }
+  for (const KeyedState& m : models) {
+    unknown += any_row(known.with(1, m.key)) ? 0 : 1;
+    write.with(1, m.key).with(2, m.state).step();
+  }
+  Database::Statement(*writer_, "INSERT OR REPLACE INTO stream VALUES (1, ?1)")
+      .with(1, stream)
+      .step();
+  transaction.commit();
+  const std::lock_guard lock(mutex_);
+  models_ += unknown;
+  spilled_->forget.with(1, epoch).step();
+}
+
+// Formats 1 and 2 were kept in files: the stream's, and one for each model.
+void FolderStore::take_over_old_files() {
+  const fs::path old = folder_ / "stream.kal";
+  if (first_row(committed_->stream) || !fs::exists(old)) return;
+  std::vector<KeyedState> models;
+  std::error_code none;
+  for (const auto& file : fs::directory_iterator(folder_ / "models", none)) {
+    if (file.path().extension() != ".kal") continue;
+    try {
+      Bytes state = read_bytes(file.path());
+      std::string key = checkpoint_of(state).key;
+      models.push_back({std::move(key), std::move(state)});
+    } catch (const SnapshotError& error) {
+      throw SnapshotError(fmt::format("{}: {}; take the file away to begin this key anew",
+                                      file.path().string(), error.what()));
+    }
+  }
+  commit(*FileStore(old).stream(), std::move(models));
+}
+
+}  // namespace kalstream

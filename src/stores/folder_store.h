@@ -1,0 +1,47 @@
+// The state of a stream with many models, in a folder.
+#pragma once
+
+#include <filesystem>
+#include <mutex>
+
+#include "ports/ports.h"
+#include "stores/database.h"
+
+namespace kalstream {
+
+/// state.db (SQLite) holds what was committed. Models that leave memory between two commits go to
+/// spill.db, which means nothing to the next process. What an earlier version has left in the folder
+/// (stream.kal and models/) is taken over the first time.
+class FolderStore final : public StateStore {
+ public:
+  /// Throws std::runtime_error if it cannot be used, std::invalid_argument if it is a folder of
+  /// something else.
+  explicit FolderStore(std::filesystem::path folder);
+  ~FolderStore() override;
+
+  std::optional<Bytes> stream() override;
+  std::optional<Bytes> get(const std::string& key) override;
+  bool holds(const std::string& key) override;
+  std::size_t models() const override;
+  void put(std::vector<KeyedState> models) override;
+  bool takes_models() const override { return true; }
+  void commit(Bytes stream, std::vector<KeyedState> models) override;
+
+ private:
+  // One connection for the thread that commits, one for all others: readers do not wait for it.
+  struct Committed;
+  struct Spilled;
+
+  void take_over_old_files();
+  std::vector<std::string> spilled_before(std::int64_t epoch);
+
+  std::filesystem::path folder_;
+  std::unique_ptr<Database> writer_;
+  std::unique_ptr<Committed> committed_;
+  std::unique_ptr<Spilled> spilled_;
+  mutable std::mutex mutex_;  // of spilled_, epoch_ and models_
+  std::int64_t epoch_ = 0;    // commits so far
+  std::size_t models_ = 0;
+};
+
+}  // namespace kalstream

@@ -1,0 +1,57 @@
+// Lines of text as records: from standard input, or from a file that grows.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "data/record_reader.h"
+#include "ports/ports.h"
+#include "stream/line_source.h"
+
+namespace kalstream {
+
+struct LineOptions {
+  std::string follow;                ///< a file that grows; empty: the descriptor `in`
+  int in = 0;
+  Format format = Format::unknown;   ///< unknown: the first line tells
+  std::vector<std::string> columns;  ///< names, for text whose header is not seen
+  /// When it goes on from a checkpoint, a pipe begins again with its first line: those that are
+  /// known are passed over.
+  bool replay = false;
+};
+
+class LineRecords final : public Source {
+ public:
+  /// Longer lines are refused.
+  static constexpr std::size_t longest_line = RecordReader::longest_line;
+
+  /// `wake` ends a wait when it becomes readable; −1: nothing does. Throws std::runtime_error if the
+  /// file cannot be opened.
+  LineRecords(LineOptions options, int wake);
+
+  Event next(Record& record, std::chrono::milliseconds most) override;
+  const std::string& problem() const override { return problem_; }
+  std::chrono::steady_clock::time_point arrival() const override { return lines_.arrival(); }
+  std::uint64_t line() const override { return line_; }
+  std::string place() const override;
+  const std::string& name() const override { return name_; }
+  bool is_json() const override { return reader_.dialect().format == Format::json; }
+  void exchange(Archive& archive) override;
+  std::string go_on() override;
+  bool can_go_back() const override { return options_.replay || lines_.is_file(); }
+
+  /// From a checkpoint of format 1 or 2.
+  void exchange_old_place(Archive& archive) { lines_.exchange(archive); }
+  void set_old(std::uint64_t line, Dialect dialect);
+
+ private:
+  LineOptions options_;
+  std::string name_;
+  LineSource lines_;
+  RecordReader reader_;
+  std::uint64_t line_ = 0;
+  std::uint64_t known_ = 0;  // lines of a replay to be passed over
+  std::string problem_;
+};
+
+}  // namespace kalstream

@@ -1,0 +1,38 @@
+// Answers, as lines, to a descriptor.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "engine/engine.h"
+#include "ports/ports.h"
+#include "stream/answers.h"
+#include "stream/signals.h"
+
+namespace kalstream {
+
+class TextSink final : public Sink {
+ public:
+  /// `json`: unset: as the records are written. A header is left away where the stream goes on: it
+  /// is there already.
+  TextSink(int out, std::optional<bool> json, const Source& source, const Engine& engine,
+           const Signals& signals);
+
+  void write(const Answer& answer) override;
+  bool flush() override;
+
+ private:
+  bool is_json() const { return json_.value_or(source_.is_json()); }
+  void begin();
+
+  int out_;
+  std::optional<bool> json_;
+  const Source& source_;
+  const Engine& engine_;
+  const Signals& signals_;
+  std::optional<AnswerWriter> writer_;  // from the first sample on
+  std::string text_;                    // not yet written
+};
+
+}  // namespace kalstream
