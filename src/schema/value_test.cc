@@ -14,21 +14,21 @@ Value value_of(std::string_view text, char decimal = '.') {
 }
 
 TEST(Value, NumbersInAllTheirSpellings) {
-  for (const auto& [text, number] : std::initializer_list<std::pair<const char*, double>>{
-           {"1.5", 1.5},
-           {" +1.5\r", 1.5},
-           {"-.5", -.5},
-           {"5.", 5},
-           {"1E3", 1000},
-           {"-1e-2", -.01},
-           {"0001", 1},
-           {"-0", 0},
-           {"1e-400", 0},
-           {"-1e-400", 0},
-           {"4e-320", 4e-320},
-           {"true", 1},
-           {"FALSE", 0},
-           {"True", 1}}) {
+  for (const auto& [text, number] :
+       std::initializer_list<std::pair<const char*, double>>{{"1.5", 1.5},
+                                                             {" +1.5\r", 1.5},
+                                                             {"-.5", -.5},
+                                                             {"5.", 5},
+                                                             {"1E3", 1000},
+                                                             {"-1e-2", -.01},
+                                                             {"0001", 1},
+                                                             {"-0", 0},
+                                                             {"1e-400", 0},
+                                                             {"-1e-400", 0},
+                                                             {"4e-320", 4e-320},
+                                                             {"true", 1},
+                                                             {"FALSE", 0},
+                                                             {"True", 1}}) {
     EXPECT_EQ(value_of(text).kind, Kind::number) << text;
     EXPECT_EQ(value_of(text).number, number) << text;
   }
@@ -57,9 +57,8 @@ TEST(Value, TooLarge) {
 }
 
 TEST(Value, AllElseIsText) {
-  for (const char* text :
-       {"abc", "1 2", "1.2.3", "0x10", "+-1", "++1", "+", "1e", "--", "1_000", "12:30", "nana",
-        "2024-01-31", "yes", "nothing", "\xc3\xa9"})
+  for (const char* text : {"abc", "1 2", "1.2.3", "0x10", "+-1", "++1", "+", "1e", "--", "1_000",
+                           "12:30", "nana", "2024-01-31", "yes", "nothing", "\xc3\xa9"})
     EXPECT_EQ(value_of(text).kind, Kind::text) << text;
   EXPECT_EQ(value_of(std::string_view("na\0", 3)).kind, Kind::text);
 }
