@@ -1,0 +1,461 @@
+#include "schema/timestamp.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "schema/value.h"
+
+namespace kalstream {
+namespace {
+
+constexpr std::int64_t nanos_per_second = 1'000'000'000;
+constexpr std::int64_t seconds_per_day = 86'400;
+
+// ---- The calendar.
+
+constexpr bool is_leap(int year) { return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0); }
+
+constexpr int days_in(int year, int month) {
+  constexpr std::array<int, 12> days{31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+  return month == 2 && is_leap(year) ? 29 : days[static_cast<std::size_t>(month - 1)];
+}
+
+/// Days from 1970-01-01 to the first of January: 365 for each year, and one for each leap year.
+constexpr std::int64_t days_before(int year) {
+  constexpr auto leap_years_until = [](int y) { return y / 4 - y / 100 + y / 400; };
+  return std::int64_t{365} * (year - 1970) + leap_years_until(year - 1) - leap_years_until(1969);
+}
+
+struct Date {
+  int year = 1970, month = 1, day = 1;
+
+  bool exists() const {
+    return year >= 1 && month >= 1 && month <= 12 && day >= 1 && day <= days_in(year, month);
+  }
+  std::int64_t days() const {
+    std::int64_t sum = days_before(year) + day - 1;
+    for (int m = 1; m < month; ++m) sum += days_in(year, m);
+    return sum;
+  }
+};
+
+Date date_of(std::int64_t days) {
+  Date date{.year = static_cast<int>(1970 + days / 366)};  // between 1970 and the year …
+  while (days_before(date.year) > days) --date.year;
+  while (days_before(date.year + 1) <= days) ++date.year;  // … and now it is the year
+  days -= days_before(date.year);
+  for (; days >= days_in(date.year, date.month); ++date.month)
+    days -= days_in(date.year, date.month);
+  date.day = static_cast<int>(days + 1);
+  return date;
+}
+
+// ---- The text.
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+/// What is left of a text. What does not find its piece leaves the text as it was.
+class Rest {
+ public:
+  explicit Rest(std::string_view text) : text_(text) {}
+
+  bool empty() const { return text_.empty(); }
+  char front() const { return text_.empty() ? '\0' : text_.front(); }
+
+  bool take(char c) {
+    if (front() != c || text_.empty()) return false;
+    text_.remove_prefix(1);
+    return true;
+  }
+  bool take_one_of(std::string_view chars, char& c) {
+    if (text_.empty() || chars.find(text_.front()) == chars.npos) return false;
+    c = text_.front();
+    text_.remove_prefix(1);
+    return true;
+  }
+  bool take_blanks() {
+    const std::size_t before = text_.size();
+    while (front() == ' ' || front() == '\t') text_.remove_prefix(1);
+    return text_.size() < before;
+  }
+
+  std::size_t digits() const {
+    std::size_t n = 0;
+    while (n < text_.size() && is_digit(text_[n])) ++n;
+    return n;
+  }
+  /// The next `count` digits, whatever follows them.
+  bool take_digits(std::size_t count, int& number) {
+    if (digits() < count) return false;
+    number = 0;
+    for (std::size_t k = 0; k < count; ++k) number = 10 * number + (text_[k] - '0');
+    text_.remove_prefix(count);
+    return true;
+  }
+  /// A number of so many digits, all that there are.
+  bool take_number(std::size_t least, std::size_t most, int& number) {
+    const std::size_t count = digits();
+    return count >= least && count <= most && take_digits(count, number);
+  }
+
+  /// The next letters, if they are this word or its first three: January, Jan.
+  bool take_word(std::string_view word, std::size_t shortest) {
+    std::size_t n = 0;
+    while (n < text_.size() && is_letter(text_[n])) ++n;
+    if (n != word.size() && n != shortest) return false;
+    for (std::size_t k = 0; k < n; ++k)
+      if ((text_[k] | 0x20) != word[k]) return false;
+    text_.remove_prefix(n);
+    return true;
+  }
+  bool take_word(std::string_view word) { return take_word(word, word.size()); }
+
+  /// A fraction of a second in nanoseconds; what is finer is cut off.
+  bool take_fraction(std::int64_t& nanoseconds) {
+    const std::size_t count = digits();
+    if (count == 0) return false;
+    std::int64_t unit = nanos_per_second;
+    for (std::size_t k = 0; k < count; ++k) nanoseconds += (unit /= 10) * (text_[k] - '0');
+    text_.remove_prefix(count);
+    return true;
+  }
+
+ private:
+  std::string_view text_;
+};
+
+/// A time stamp while it is read.
+struct Reading {
+  TimeForm form = TimeForm::none;  // that it is written in, once that is known
+  bool sure = true;
+  Date date;
+  bool has_date = false;
+  bool has_clock = false;
+  bool zoned = false;
+  std::int64_t seconds = 0;  // since midnight; zones may make it negative
+  std::int64_t nanoseconds = 0;
+};
+
+bool take_month(Rest& rest, int& month) {
+  constexpr std::array<std::string_view, 12> names{"january",   "february", "march",    "april",
+                                                   "may",       "june",     "july",     "august",
+                                                   "september", "october",  "november", "december"};
+  for (std::size_t k = 0; k < names.size(); ++k)
+    if (rest.take_word(names[k], 3)) {
+      month = static_cast<int>(k + 1);
+      return true;
+    }
+  return false;
+}
+
+/// Which day of the week it is goes without saying, so it is not checked.
+void skip_weekday(Rest& rest) {
+  for (const std::string_view name :
+       {"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"})
+    if (rest.take_word(name, 3)) {
+      rest.take(',');
+      rest.take_blanks();
+      return;
+    }
+}
+
+/// Z, UTC, GMT, +02:00, +0200 or +02, perhaps with a blank before it. True if there is none.
+bool read_zone(Rest& rest, Reading& r) {
+  const Rest before = rest;
+  rest.take_blanks();
+  if (rest.take_word("z") || rest.take_word("utc") || rest.take_word("gmt")) {
+    r.zoned = true;
+    return true;
+  }
+  char sign = 0;
+  if (!rest.take_one_of("+-", sign)) {
+    rest = before;
+    return true;
+  }
+  int hours = 0;
+  int minutes = 0;
+  if (!rest.take_digits(2, hours)) return false;
+  if (rest.take(':') ? !rest.take_number(2, 2, minutes)
+                     : rest.digits() > 0 && !rest.take_number(2, 2, minutes))
+    return false;
+  if (hours > 15 || minutes > 59) return false;
+  const int ahead = (hours * 60 + minutes) * 60;
+  r.seconds -= sign == '+' ? ahead : -ahead;
+  r.zoned = true;
+  return true;
+}
+
+/// AM or PM, perhaps with a blank before it. True if there is neither.
+bool read_half(Rest& rest, int& hour) {
+  const Rest before = rest;
+  rest.take_blanks();
+  const bool am = rest.take_word("am");
+  if (!am && !rest.take_word("pm")) {
+    rest = before;
+    return true;
+  }
+  if (hour < 1 || hour > 12) return false;
+  hour = hour % 12 + (am ? 0 : 12);
+  return true;
+}
+
+/// 12:30, 12:30:00.5, 12.30.00, 123000, 12:30 PM; all with a zone. `after_date` allows 12 and 1230.
+bool read_clock(Rest& rest, Reading& r, bool after_date) {
+  int hour = 0;
+  int minute = 0;
+  int second = 0;
+  bool has_seconds = true;
+  const std::size_t digits = rest.digits();
+  if (digits == 1 || digits == 2) {
+    rest.take_number(1, 2, hour);
+    char mark = 0;
+    if (!rest.take_one_of(":.", mark)) {
+      if (!after_date || digits != 2) return false;
+      has_seconds = false;
+    } else {
+      if (!rest.take_number(2, 2, minute)) return false;
+      has_seconds = rest.take(mark);
+      if (has_seconds && !rest.take_number(2, 2, second)) return false;
+      // 12.30 is a number, 1.30.00 a version, and 12.30.00.1 an address.
+      if (mark == '.' && (!has_seconds || digits != 2 || rest.front() == '.')) return false;
+    }
+  } else if (after_date && (digits == 4 || digits == 6)) {
+    rest.take_digits(2, hour);
+    rest.take_digits(2, minute);
+    has_seconds = digits == 6;
+    if (has_seconds) rest.take_digits(2, second);
+  } else {
+    return false;
+  }
+  char mark = 0;
+  if (has_seconds && rest.take_one_of(".,", mark) && !rest.take_fraction(r.nanoseconds))
+    return false;
+  if (!read_half(rest, hour)) return false;
+  const bool midnight = hour == 24 && minute == 0 && second == 0 && r.nanoseconds == 0;
+  if ((hour > 23 && !midnight) || minute > 59 || second > 60) return false;
+  r.seconds += (hour * 60 + minute) * 60 + second;
+  r.has_clock = true;
+  return read_zone(rest, r);
+}
+
+/// The clock that may follow a date: 2024-01-31T12:30, 31.01.2024 12:30, 1/31/2024, 12:30 PM.
+bool read_clock_after(Rest& rest, Reading& r) {
+  if (rest.empty()) return true;
+  char mark = 0;
+  const bool comma = rest.take(',');
+  const bool separated = rest.take_blanks() || (!comma && rest.take_one_of("Tt", mark));
+  return separated && read_clock(rest, r, true);
+}
+
+/// 2024-01-31, 2024/1/31, 2024.01.31, 2024-Jan-31, 2024-01.
+bool read_year_first(Rest& rest, Reading& r) {
+  char mark = 0;
+  r.form = TimeForm::year_first;
+  if (!rest.take_digits(4, r.date.year) || !rest.take_one_of("-/.", mark)) return false;
+  const std::size_t digits = rest.digits();
+  if (!rest.take_number(1, 2, r.date.month) && !take_month(rest, r.date.month)) return false;
+  if (rest.empty()) return mark == '-' && digits == 2;
+  return rest.take(mark) && rest.take_number(1, 2, r.date.day) && read_clock_after(rest, r);
+}
+
+/// 20240131, 20240131T123000, 20240131123000. Only years of our time: it could be any number.
+bool read_digits(Rest& rest, Reading& r) {
+  r.form = TimeForm::year_first;
+  const std::size_t digits = rest.digits();
+  rest.take_digits(4, r.date.year);
+  rest.take_digits(2, r.date.month);
+  rest.take_digits(2, r.date.day);
+  if (r.date.year < 1900 || r.date.year > 2100) return false;
+  return digits == 8 ? read_clock_after(rest, r) : read_clock(rest, r, true);
+}
+
+/// 31 Jan 2024, 31-Jan-2024, 31/Jan/2024:12:34:56, 31. January 2024; the day has been read.
+bool read_month_after_day(Rest& rest, Reading& r, char mark) {
+  r.form = TimeForm::day_first;
+  if (!take_month(rest, r.date.month)) return false;
+  if (mark == ' ') {
+    rest.take('.');
+    rest.take(',');
+    if (!rest.take_blanks()) return false;
+  } else if (!rest.take(mark)) {
+    return false;
+  }
+  if (!rest.take_number(4, 4, r.date.year)) return false;
+  return rest.take(':') ? read_clock(rest, r, false) : read_clock_after(rest, r);
+}
+
+/// 31.01.2024, 31/01/2024, 01/31/2024. With points, the day is always first; else `wanted` says
+/// which it is, or what is possible, or else the month.
+bool read_year_last(Rest& rest, Reading& r, TimeForm wanted) {
+  int first = 0;
+  int second = 0;
+  char mark = 0;
+  if (!rest.take_number(1, 2, first)) return false;
+  if (!rest.take_one_of("-/. ", mark)) return false;
+  const bool point = mark == '.';
+  if (point && rest.take_blanks()) mark = ' ';
+  if (mark == ' ') rest.take_blanks();
+  if (is_letter(rest.front())) {
+    r.date.day = first;
+    return read_month_after_day(rest, r, mark);
+  }
+  if (mark == ' ') return false;
+  if (!rest.take_number(1, 2, second) || !rest.take(mark) || !rest.take_number(4, 4, r.date.year))
+    return false;
+  if (wanted == TimeForm::day_first || wanted == TimeForm::month_first)
+    r.form = point ? TimeForm::day_first : wanted;
+  else
+    r.form = point || first > 12 ? TimeForm::day_first : TimeForm::month_first;
+  r.sure = point || first > 12 || second > 12;
+  r.date.day = r.form == TimeForm::day_first ? first : second;
+  r.date.month = r.form == TimeForm::day_first ? second : first;
+  return read_clock_after(rest, r);
+}
+
+/// Jan 31, 2024 12:30; and as C writes it, Jan 31 12:34:56 2024.
+bool read_month_name_first(Rest& rest, Reading& r) {
+  r.form = TimeForm::month_first;
+  if (!take_month(rest, r.date.month)) return false;
+  rest.take('.');
+  if (!rest.take_blanks() || !rest.take_number(1, 2, r.date.day)) return false;
+  const bool comma = rest.take(',');
+  if (!rest.take_blanks()) return false;
+  if (rest.take_number(4, 4, r.date.year)) return read_clock_after(rest, r);
+  return !comma && read_clock(rest, r, false) && rest.take_blanks() &&
+         rest.take_number(4, 4, r.date.year);
+}
+
+/// The whole text as a time stamp, of the form `wanted`, or of whatever form if that is none.
+bool read(std::string_view text, TimeForm wanted, Reading& r) {
+  constexpr std::size_t longest = 64;
+  Rest rest(trim(text));
+  if (text.size() > longest) return false;
+  const std::size_t digits = rest.digits();
+  Rest clock = rest;
+  if (digits <= 2 && digits > 0 && read_clock(clock, r, false) && clock.empty()) return true;
+  r = {.has_date = true};
+  bool found = false;
+  if (digits == 0) skip_weekday(rest);
+  if (digits == 4)
+    found = read_year_first(rest, r);
+  else if (digits == 8 || digits == 14)
+    found = read_digits(rest, r);
+  else if (is_digit(rest.front()))
+    found = read_year_last(rest, r, wanted);
+  else
+    found = read_month_name_first(rest, r);
+  if (!found || !rest.empty() || !r.date.exists()) return false;
+  return wanted == TimeForm::none || wanted == r.form;
+}
+
+/// Nothing for moments that nanoseconds cannot count to: those before 1677 and after 2262.
+std::optional<Timestamp> moment_of(const Reading& r) {
+  constexpr std::int64_t last_day =
+      std::numeric_limits<std::int64_t>::max() / nanos_per_second / seconds_per_day - 2;
+  const std::int64_t days = r.has_date ? r.date.days() : 0;
+  if (days < -last_day || days > last_day) return {};
+  return Timestamp{
+      .nanoseconds = (days * seconds_per_day + r.seconds) * nanos_per_second + r.nanoseconds,
+      .zoned = r.zoned,
+      .has_date = r.has_date,
+      .has_clock = r.has_clock};
+}
+
+bool is_text_form(TimeForm form) {
+  return form == TimeForm::year_first || form == TimeForm::day_first ||
+         form == TimeForm::month_first;
+}
+
+/// Nanoseconds of one unit; 0 for forms that are no count.
+std::int64_t unit_of(TimeForm form) {
+  switch (form) {
+    case TimeForm::seconds:
+      return nanos_per_second;
+    case TimeForm::milliseconds:
+      return nanos_per_second / 1'000;
+    case TimeForm::microseconds:
+      return nanos_per_second / 1'000'000;
+    case TimeForm::nanoseconds:
+      return 1;
+    default:
+      return 0;
+  }
+}
+
+void append_number(std::string& text, std::int64_t number, std::size_t digits) {
+  const std::string plain = std::to_string(number);
+  text.append(digits - std::min(digits, plain.size()), '0').append(plain);
+}
+
+}  // namespace
+
+std::optional<Timestamp> parse_time(std::string_view text, TimeForm form) {
+  Reading r;
+  if (!is_text_form(form) || !read(text, form, r)) return {};
+  return moment_of(r);
+}
+
+std::optional<FoundForm> form_of(std::string_view text) {
+  Reading r;
+  if (!read(text, TimeForm::none, r) || !moment_of(r)) return {};
+  return FoundForm{.form = r.has_date ? r.form : TimeForm::year_first, .sure = r.sure};
+}
+
+std::optional<TimeForm> epoch_form_of(double number) {
+  constexpr auto first = static_cast<double>(days_before(1990) * seconds_per_day);
+  constexpr auto end = static_cast<double>(days_before(2100) * seconds_per_day);
+  for (const TimeForm form :
+       {TimeForm::seconds, TimeForm::milliseconds, TimeForm::microseconds, TimeForm::nanoseconds}) {
+    const double seconds =
+        number * static_cast<double>(unit_of(form)) / static_cast<double>(nanos_per_second);
+    if (seconds >= first && seconds < end) return form;
+  }
+  return {};
+}
+
+std::optional<Timestamp> time_of(double number, TimeForm form) {
+  const std::int64_t unit = unit_of(form);
+  if (unit == 0 || !std::isfinite(number)) return {};
+  const double whole = std::floor(number);
+  const double limit =
+      static_cast<double>(std::numeric_limits<std::int64_t>::max()) / static_cast<double>(unit) - 2;
+  if (std::abs(whole) >= limit) return {};
+  // Apart from each other, since a double has no room for both.
+  const double part = std::round((number - whole) * static_cast<double>(unit));
+  return Timestamp{
+      .nanoseconds = static_cast<std::int64_t>(whole) * unit + static_cast<std::int64_t>(part),
+      .zoned = true};
+}
+
+std::string iso_text(std::int64_t nanoseconds) {
+  std::int64_t seconds = nanoseconds / nanos_per_second;
+  nanoseconds %= nanos_per_second;
+  if (nanoseconds < 0) {
+    nanoseconds += nanos_per_second;
+    --seconds;
+  }
+  std::int64_t days = seconds / seconds_per_day;
+  seconds %= seconds_per_day;
+  if (seconds < 0) {
+    seconds += seconds_per_day;
+    --days;
+  }
+  const Date date = date_of(days);
+  std::string text;
+  append_number(text, date.year, 4);
+  append_number(text += '-', date.month, 2);
+  append_number(text += '-', date.day, 2);
+  append_number(text += 'T', seconds / 3600, 2);
+  append_number(text += ':', seconds / 60 % 60, 2);
+  append_number(text += ':', seconds % 60, 2);
+  if (nanoseconds > 0) {
+    append_number(text += '.', nanoseconds, 9);
+    text.erase(text.find_last_not_of('0') + 1);
+  }
+  return text += 'Z';
+}
+
+}  // namespace kalstream

@@ -1,0 +1,111 @@
+#include "schema/value.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <system_error>
+
+namespace kalstream {
+namespace {
+
+using Kind = Value::Kind;
+
+bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+
+bool is_control(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return byte < 0x20 || byte == 0x7f;
+}
+
+bool continues_utf8(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+bool says(std::string_view text, std::string_view word) {
+  return std::ranges::equal(text, word, {}, lower);
+}
+
+bool is_missing_marker(std::string_view text) {
+  constexpr std::array<std::string_view, 8> markers = {"",    "?",    "na",   "n/a",
+                                                       "nan", "null", "none", "nil"};
+  constexpr std::size_t longest = 4;
+  return text == "-" || (text.size() <= longest && std::ranges::any_of(markers, [&](auto marker) {
+                           return says(text, marker);
+                         }));
+}
+
+// from_chars reports numbers too large and too small alike; only the former are a problem.
+bool is_tiny(std::string_view digits) {
+  long double number = 0;
+  const auto result = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  return result.ec == std::errc() && std::abs(number) < 1;
+}
+
+// Whether the text is a number, in the way of programs; if so, what `value` is.
+bool take_number(std::string_view digits, Value& value) {
+  if (digits.size() > 1 && digits[0] == '+' && digits[1] != '-') digits.remove_prefix(1);
+  const char* const end = digits.data() + digits.size();
+  double number = 0;
+  const auto result = std::from_chars(digits.data(), end, number);
+  if (result.ptr != end || result.ec == std::errc::invalid_argument) return false;
+  value.kind = Kind::number;
+  value.number = number;
+  if (result.ec == std::errc::result_out_of_range) {
+    value.number = 0;
+    if (!is_tiny(digits)) value.kind = Kind::too_large;
+  } else if (std::isnan(number)) {
+    value.kind = Kind::missing;
+  } else if (std::isinf(number)) {
+    value.kind = Kind::too_large;
+  }
+  return true;
+}
+
+// The same for 1,5. A comma needs a digit behind it: "1," is what a list leaves.
+bool take_number_with_comma(std::string_view text, Value& value) {
+  constexpr std::size_t longest = 800;  // more digits than any number needs
+  std::array<char, longest> digits;
+  if (text.size() > longest || text.find('.') != text.npos || text.ends_with(',')) return false;
+  std::ranges::replace_copy(text, digits.begin(), ',', '.');
+  return take_number({digits.data(), text.size()}, value);
+}
+
+}  // namespace
+
+std::string_view trim(std::string_view text) {
+  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+std::string lower_case(std::string_view text) {
+  std::string result(text);
+  std::ranges::transform(result, result.begin(), lower);
+  return result;
+}
+
+void interpret(std::string_view text, char decimal, Value& value) {
+  text = trim(text);
+  value.number = 0;
+  if (decimal == ',' ? take_number_with_comma(text, value) : take_number(text, value)) return;
+  const bool yes = says(text, "true");
+  if (yes || says(text, "false")) {
+    value.kind = Kind::number;
+    value.number = yes ? 1 : 0;
+  } else {
+    value.kind = is_missing_marker(text) ? Kind::missing : Kind::text;
+  }
+}
+
+std::string shown(std::string_view text, char mark) {
+  constexpr std::size_t longest = 60;
+  std::size_t length = std::min(text.size(), longest);
+  while (length < text.size() && length > 0 && continues_utf8(text[length])) --length;
+  std::string cut(text.substr(0, length));
+  std::ranges::replace_if(cut, is_control, ' ');
+  if (length < text.size()) cut += "…";
+  return mark + cut + mark;
+}
+
+}  // namespace kalstream
