@@ -1,6 +1,7 @@
 // kalstream stream: answers a live stream line by line, learning from each.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <charconv>
 #include <cmath>
@@ -9,10 +10,16 @@
 
 #include "commands.h"
 #include "config/settings.h"
+#include "engine/learnt.h"
 #include "eval/budget.h"
+#include "field_options.h"
 #include "io/atomic_file.h"
-#include "stream/session.h"
-#include "view/progress.h"
+#include "stores/file_store.h"
+#include "stores/folder_store.h"
+#include "stream/driver.h"
+#include "stream/line_records.h"
+#include "stream/text_sink.h"
+#include "stream_summary.h"
 #include "view/table.h"
 
 namespace kalstream::cli {
@@ -21,9 +28,8 @@ namespace {
 struct StreamArguments {
   std::string follow;
   std::string format;
-  ColumnChoice columns;
-  std::string id = "id";
-  std::string key;
+  std::vector<std::string> columns;
+  FieldChoice fields;
   std::size_t max_models = 10'000;
   std::string learner = "auto";
   std::string start;
@@ -54,7 +60,8 @@ struct StreamArguments {
 };
 
 // "5000": samples; "30s", "5m", "2h": time.
-void set_every(const std::string& text, StreamOptions& options) {
+Cadence cadence_of(const std::string& text) {
+  Cadence cadence;
   double n = 0;
   const char* const end = text.data() + text.size();
   const auto [unit, error] = std::from_chars(text.data(), end, n);
@@ -62,12 +69,13 @@ void set_every(const std::string& text, StreamOptions& options) {
   const double seconds = rest == "s" ? 1 : rest == "m" ? 60 : rest == "h" ? 3600 : 0;
   const bool sound = error == std::errc() && n > 0 && n * std::max(seconds, 1.0) <= 1e9;
   if (sound && rest.empty() && n == std::floor(n))
-    options.every_samples = static_cast<std::uint64_t>(n);
+    cadence.samples = static_cast<std::uint64_t>(n);
   else if (sound && seconds > 0)
-    options.every = std::chrono::milliseconds(std::max(1L, std::lround(1000 * n * seconds)));
+    cadence.time = std::chrono::milliseconds(std::max(1L, std::lround(1000 * n * seconds)));
   else
     throw std::invalid_argument(
         fmt::format("--every {}: write a number of samples (5000) or a time (30s, 5m, 2h)", text));
+  return cadence;
 }
 
 Contender contender_of(const StreamArguments& a) {
@@ -97,159 +105,111 @@ Contender contender_of(const StreamArguments& a) {
           return false;
       },
       c.options.rule);
-  if (threads && !a.key.empty())
+  if (threads && !a.fields.key.empty())
     throw std::invalid_argument(
         "--key: every model would have threads of its own; leave out --jobs and threads");
   return c;
 }
 
-// What makes a learner once the first sample tells how many inputs and targets there are.
-auto maker(const StreamArguments& a, const std::function<void(const std::string&)>& say) {
-  using Make = std::function<std::unique_ptr<Learner>(std::size_t, std::size_t)>;
-  if (!a.start.empty()) {
-    std::shared_ptr<const Learner> start = read_learner(a.start);
-    return Make([start, file = a.start](std::size_t inputs, std::size_t outputs) {
-      if (start->inputs() != inputs || start->outputs() != outputs)
-        throw std::invalid_argument(fmt::format(
-            "--start {}: the learner has {} inputs and {} targets, the stream {} and {}", file,
-            start->inputs(), start->outputs(), inputs, outputs));
-      return start->clone();
-    });
-  }
-  auto chosen = std::make_shared<std::size_t>(0);  // experts within the budget, once measured
-  return Make([c = contender_of(a), budget = a.budget_us, chosen, say](
-                  std::size_t inputs, std::size_t outputs) mutable {
-    c.options.network.inputs = inputs;
-    c.options.network.outputs = outputs;
-    if (inputs + c.options.lags == 0 && !sees_past_targets(c.options.rule))
+// The learner, once the first sample tells how many inputs and targets there are.
+auto recipe_of(const StreamArguments& a, const std::function<void(const std::string&)>& say) {
+  return [c = contender_of(a), budget = a.budget_us, say](std::size_t inputs,
+                                                          std::size_t outputs) -> Recipe {
+    LearnerOptions options = c.options;
+    options.network.inputs = inputs;
+    options.network.outputs = outputs;
+    if (inputs + options.lags == 0 && !sees_past_targets(options.rule))
       throw std::invalid_argument(
           fmt::format("{} has nothing to predict from: the stream has no inputs; give --lags 8, or "
                       "use auto",
                       c.name));
-    auto* rule = std::get_if<Auto>(&c.options.rule);
-    if (budget > 0 && *chosen == 0) {
-      c.options.validate();
-      const ExpertChoice choice = choose_experts(c.options, budget);
-      *chosen = choice.experts;
+    if (budget > 0) {
+      options.validate();
+      const ExpertChoice choice = choose_experts(options, budget);
       say(fmt::format("{}--experts {} of {}, some {} µs per sample",
                       choice.within ? "" : "cannot keep within the budget: ", choice.experts,
                       choice.most, view::format_number(choice.us, 3)));
+      std::get<Auto>(options.rule).experts = choice.experts;
     }
-    if (budget > 0) rule->experts = *chosen;
-    return make_from({c.options, c.scaled && !takes_raw_data(c.options.rule)});
-  });
+    return {options, c.scaled && !takes_raw_data(options.rule)};
+  };
 }
 
-std::string summary(const StreamStatus& s) {
-  const auto number = [](double v) { return view::format_number(v, 4); };
-  const auto time = [](double seconds) {
-    return seconds < 1e-3 ? fmt::format("{:.3g} µs", 1e6 * seconds)
-                          : fmt::format("{:.3g} ms", 1e3 * seconds);
-  };
-  std::string text = fmt::format("{} samples predicted, {} targets learnt, {} missing",
-                                 s.samples_predicted, s.targets_learnt, s.targets_missing);
-  const auto also = [&](std::uint64_t n, const char* what) {
-    if (n > 0) text += fmt::format(", {} {}", n, what);
-  };
-  also(s.labels_pending, "still waiting for a target");
-  also(s.labels_late, "targets too late");
-  also(s.inputs_held, "inputs held");
-  also(s.lines_refused, "lines refused");
-  also(s.updates_rejected, "updates rejected");
-  also(s.models_in_memory + s.models_on_disk > 1 ? s.models_in_memory + s.models_on_disk : 0,
-       "models");
-  if (!std::isnan(s.errors.rmse)) {
-    text += fmt::format("\nRMSE {}, MAE {}, NSE {}", number(s.errors.rmse), number(s.errors.mae),
-                        number(s.errors.nse));
-    if (s.samples_predicted > 2000)
-      text += fmt::format("; NSE of the last thousand {}", number(s.recent_errors.nse));
+// A file, or with keys a folder; nullptr: nothing is kept. One that is there is gone on from only
+// where the user says so.
+std::unique_ptr<StateStore> open_store(const StreamArguments& a) {
+  if (a.checkpoint.empty()) return nullptr;
+  std::unique_ptr<StateStore> store;
+  if (a.fields.key.empty())
+    store = std::make_unique<FileStore>(a.checkpoint);
+  else
+    store = std::make_unique<FolderStore>(a.checkpoint);
+  if (!a.resume && store->stream())
+    throw std::invalid_argument(fmt::format(
+        "--checkpoint {}: there is one already; go on from it with --resume, or name another",
+        a.checkpoint));
+  return store;
+}
+
+DriverOptions options_of(const StreamArguments& a,
+                         const std::function<void(const std::string&)>& say) {
+  DriverOptions options;
+  options.engine.fields = a.fields;
+  if (a.start.empty()) {
+    options.engine.recipe = recipe_of(a, say);
+  } else {
+    Learnt learnt = read_learnt(a.start);
+    options.engine.start = std::move(learnt.learner);
+    options.engine.start_schema = std::move(learnt.schema);
   }
-  if (!std::isnan(s.coverage))
-    text += fmt::format("\nintervals held {:.1f} % of the targets ({:.0f} % wanted)",
-                        100 * s.coverage, 100 * s.coverage_nominal);
-  if (s.latency.count > 0)
-    text += fmt::format("\nlatency per sample: median {}, 99 % within {}, longest {}",
-                        time(s.latency.p50), time(s.latency.p99), time(s.latency.max));
-  return text;
+  options.engine.model = {.learns = !a.predict_only,
+                          .coverage = a.interval,
+                          .horizon = a.horizon,
+                          .max_delay = a.max_delay};
+  options.engine.hold_missing = a.missing == "hold";
+  options.engine.max_models = a.max_models;
+  options.cadence = cadence_of(a.every);
+  options.strict = a.strict;
+  options.monitor = {.metrics_file = a.metrics_file, .metrics_port = a.metrics_port, .say = say};
+  return options;
 }
 
-std::string summary_json(const StreamStatus& s) {
-  const auto number = [](double v) {
-    return std::isfinite(v) ? nlohmann::ordered_json(v) : nlohmann::ordered_json();
-  };
-  const nlohmann::ordered_json json{
-      {"learner", s.learner},
-      {"samples", s.samples_predicted},
-      {"learnt", s.targets_learnt},
-      {"missing", s.targets_missing},
-      {"pending", s.labels_pending},
-      {"late", s.labels_late},
-      {"held", s.inputs_held},
-      {"lines", s.lines_read},
-      {"refused", s.lines_refused},
-      {"gated", s.updates_gated},
-      {"rejected", s.updates_rejected},
-      {"models", s.models_in_memory + s.models_on_disk},
-      {"checkpoints", s.checkpoints_written},
-      {"failed_checkpoints", s.checkpoint_failures},
-      {"nse", number(s.errors.nse)},
-      {"rmse", number(s.errors.rmse)},
-      {"mae", number(s.errors.mae)},
-      {"nominal_coverage", number(s.coverage_nominal)},
-      {"coverage", number(s.coverage)},
-      {"seconds", number(s.uptime_seconds)},
-      {"latency_us",
-       {{"median", number(1e6 * s.latency.p50)},
-        {"p99", number(1e6 * s.latency.p99)},
-        {"p999", number(1e6 * s.latency.p999)},
-        {"max", number(1e6 * s.latency.max)},
-        {"mean", number(1e6 * s.latency.sum / static_cast<double>(s.latency.count))}}},
-      {"resident_bytes", s.resident_bytes}};
-  return json.dump(2) + "\n";
+Format format_of(const std::string& name) {
+  return name.empty() ? Format::unknown : name == "csv" ? Format::delimited : Format::json;
 }
 
 void stream(const StreamArguments& a) {
-  StreamOptions options;
   const auto say = [quiet = a.quiet](const std::string& text) {
     if (!quiet) fmt::print(stderr, "kalstream: {}\n", text);
   };
-  options.say = say;
-  options.follow = a.follow;
-  options.fields.columns = a.columns;
-  options.fields.id = a.id;
-  options.fields.key = a.key;
-  options.fields.partial = a.missing == "hold";
-  if (!a.format.empty())
-    options.fields.format =
-        a.format == "csv" ? SampleFields::Format::delimited : SampleFields::Format::json;
-  options.make = maker(a, say);
-  options.model = {.learns = !a.predict_only,
-                   .coverage = a.interval,
-                   .horizon = a.horizon,
-                   .max_delay = a.max_delay};
-  options.max_models = a.max_models;
-  options.strict = a.strict;
-  if (!a.answers.empty()) options.json_answers = a.answers == "jsonl";
-  options.checkpoint = a.checkpoint;
-  set_every(a.every, options);
-  options.resume = a.resume;
-  options.replay = a.replay;
-  options.metrics_file = a.metrics_file;
-  options.metrics_port = a.metrics_port;
   if (!a.json.empty()) require_writable(a.json);
+  DriverOptions options = options_of(a, say);
+  const auto store = open_store(a);
+  Signals signals;
+  LineRecords source({.follow = a.follow,
+                      .format = format_of(a.format),
+                      .columns = a.columns,
+                      .replay = a.replay},
+                     signals.descriptor());
+  Driver driver(std::move(options), source, store.get(), signals);
+  if (a.resume) driver.resume();
+  if (const auto* file = dynamic_cast<FileStore*>(store.get()); file && !file->remark().empty())
+    say(file->remark());
+  std::optional<bool> json_answers;
+  if (!a.answers.empty()) json_answers = a.answers == "jsonl";
+  TextSink sink(STDOUT_FILENO, json_answers, source, driver.engine(), signals);
 
-  StreamSession session(options);
-  if (session.metrics_port() > 0)
+  if (driver.metrics_port() > 0)
     say(fmt::format(
         "metrics at http://127.0.0.1:{0}/metrics; 'kalstream top --metrics-port {0}' shows them",
-        session.metrics_port()));
+        driver.metrics_port()));
   const auto report = [&] {
-    const StreamStatus status = session.status();
+    const StreamStatus status = driver.status();
     if (!a.json.empty()) write_file(a.json, summary_json(status));
     if (!a.quiet) fmt::print(stderr, "{}\n", summary(status));
   };
   try {
-    session.run();
+    driver.run(sink);
   } catch (const std::runtime_error&) {
     report();
     throw;
@@ -268,15 +228,14 @@ void add_stream(CLI::App& app) {
                   "standard input");
   cmd->add_option("--format", a->format, "jsonl or csv (default: the first line tells)")
       ->check(CLI::IsMember({"jsonl", "csv"}));
-  cmd->add_option("--target", a->columns.targets,
-                  "Target fields, by name or number from 1 (default: 'target', else the last)")
+  cmd->add_option("--columns", a->columns,
+                  "Names of the columns, for CSV whose header does not come along")
       ->delimiter(',');
-  cmd->add_option("--inputs", a->columns.inputs,
-                  "Input fields, or none for a time series (default: all other numbers)")
-      ->delimiter(',');
-  cmd->add_option("--id", a->id, "Field that names a sample, so that its target can come later")
+  add_field_options(*cmd, a->fields);
+  cmd->add_option("--id", a->fields.id,
+                  "Field that names a sample, so that its target can come later")
       ->capture_default_str();
-  cmd->add_option("--key", a->key, "Field that names a model: one for each of its values");
+  cmd->add_option("--key", a->fields.key, "Field that names a model: one for each of its values");
   cmd->add_option("--missing", a->missing,
                   "Lines that lack inputs: refuse them, or hold the last values of these inputs")
       ->check(CLI::IsMember({"refuse", "hold"}))
@@ -355,7 +314,7 @@ void add_stream(CLI::App& app) {
       "CSV works the same, with an empty field for what is missing. A line that cannot be used is\n"
       "answered with the reason and passed over; one without all inputs, too, but with\n"
       "--missing hold the last values stand in.\n\n"
-      "  tail -F sensor.jsonl | kalstream stream --interval 0.9\n"
+      "  kalstream stream --follow sensor.jsonl --interval 0.9\n"
       "  kalstream stream --follow log.csv --target y --checkpoint state.kal --resume\n"
       "  mosquitto_sub -t plant/# | kalstream stream --key device --checkpoint models --resume\n"
       "  kcat -C -t ticks -u | kalstream stream --inputs none --target price --horizon 5\n"

@@ -155,8 +155,13 @@ bool Engine::settle(const Record& record) {
 
 void Engine::begin(Schema schema) {
   reader_.emplace(std::move(schema));
-  recipe_ = recipe();
-  make();  // complains now, if at all
+  try {
+    recipe_ = recipe();
+    make();  // complains now, if at all
+  } catch (...) {
+    reader_.reset();
+    throw;
+  }
   models_.emplace([this] { return make(); }, options_.model, has_keys() ? store_ : nullptr,
                   has_keys() ? options_.max_models : 1);
   if (!scores_) scores_.emplace(this->schema().outputs());

@@ -54,6 +54,7 @@ void Driver::loop(Sink& sink) {
 bool Driver::handle(Source::Event event, Sink& sink) {
   if (event == Source::Event::idle) return true;
   const bool was_settled = engine_.settled();
+  delivered_ = false;
   const Answer* answer = event == Source::Event::problem ? engine_.refuse(source_.problem())
                                                          : engine_.take(record_);
   if (!was_settled && engine_.settled()) {
@@ -66,7 +67,6 @@ bool Driver::handle(Source::Event event, Sink& sink) {
 }
 
 bool Driver::deliver(const Answer& answer, Sink& sink) {
-  delivered_ = false;
   Answer placed = answer;
   std::string reason;
   if (answer.status == Answer::Status::refused) {

@@ -1,0 +1,80 @@
+#include "stream_summary.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "view/table.h"
+
+namespace kalstream::cli {
+
+std::string summary(const StreamStatus& s) {
+  const auto number = [](double v) { return view::format_number(v, 4); };
+  const auto time = [](double seconds) {
+    return seconds < 1e-3 ? fmt::format("{:.3g} µs", 1e6 * seconds)
+                          : fmt::format("{:.3g} ms", 1e3 * seconds);
+  };
+  std::string text = fmt::format("{} samples predicted, {} targets learnt, {} missing",
+                                 s.samples_predicted, s.targets_learnt, s.targets_missing);
+  const auto also = [&](std::uint64_t n, const char* what) {
+    if (n > 0) text += fmt::format(", {} {}", n, what);
+  };
+  also(s.labels_pending, "still waiting for a target");
+  also(s.labels_late, "targets too late");
+  also(s.inputs_held, "inputs held");
+  also(s.lines_refused, "lines refused");
+  also(s.updates_rejected, "updates rejected");
+  also(s.models_in_memory + s.models_on_disk > 1 ? s.models_in_memory + s.models_on_disk : 0,
+       "models");
+  if (!std::isnan(s.errors.rmse)) {
+    text += fmt::format("\nRMSE {}, MAE {}, NSE {}", number(s.errors.rmse), number(s.errors.mae),
+                        number(s.errors.nse));
+    if (s.samples_predicted > 2000)
+      text += fmt::format("; NSE of the last thousand {}", number(s.recent_errors.nse));
+  }
+  if (!std::isnan(s.coverage))
+    text += fmt::format("\nintervals held {:.1f} % of the targets ({:.0f} % wanted)",
+                        100 * s.coverage, 100 * s.coverage_nominal);
+  if (s.latency.count > 0)
+    text += fmt::format("\nlatency per sample: median {}, 99 % within {}, longest {}",
+                        time(s.latency.p50), time(s.latency.p99), time(s.latency.max));
+  return text;
+}
+
+std::string summary_json(const StreamStatus& s) {
+  const auto number = [](double v) {
+    return std::isfinite(v) ? nlohmann::ordered_json(v) : nlohmann::ordered_json();
+  };
+  const nlohmann::ordered_json json{
+      {"learner", s.learner},
+      {"samples", s.samples_predicted},
+      {"learnt", s.targets_learnt},
+      {"missing", s.targets_missing},
+      {"pending", s.labels_pending},
+      {"late", s.labels_late},
+      {"held", s.inputs_held},
+      {"lines", s.lines_read},
+      {"refused", s.lines_refused},
+      {"gated", s.updates_gated},
+      {"rejected", s.updates_rejected},
+      {"models", s.models_in_memory + s.models_on_disk},
+      {"checkpoints", s.checkpoints_written},
+      {"failed_checkpoints", s.checkpoint_failures},
+      {"nse", number(s.errors.nse)},
+      {"rmse", number(s.errors.rmse)},
+      {"mae", number(s.errors.mae)},
+      {"nominal_coverage", number(s.coverage_nominal)},
+      {"coverage", number(s.coverage)},
+      {"seconds", number(s.uptime_seconds)},
+      {"latency_us",
+       {{"median", number(1e6 * s.latency.p50)},
+        {"p99", number(1e6 * s.latency.p99)},
+        {"p999", number(1e6 * s.latency.p999)},
+        {"max", number(1e6 * s.latency.max)},
+        {"mean", number(1e6 * s.latency.sum / static_cast<double>(s.latency.count))}}},
+      {"resident_bytes", s.resident_bytes}};
+  return json.dump(2) + "\n";
+}
+
+}  // namespace kalstream::cli
