@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace kalstream {
@@ -11,13 +12,17 @@ class Archive;
 
 enum class Format : std::uint8_t { unknown, json, delimited };
 
+/// What may stand between two fields, the rarest in names and numbers first; blanks only where
+/// there is none of the others.
+inline constexpr std::string_view delimiters = "\t;|, ";
+
 /// Settled by the first lines; a line that contradicts it is refused, never guessed at.
 struct Dialect {
   Format format = Format::unknown;
   char delimiter = 0;                ///< ' ': any run of blanks; 0: not yet known
   char decimal = 0;                  ///< '.' or ','; 0: no number has shown it yet
   bool header = false;               ///< the names below stood in the text
-  std::vector<std::string> columns;  ///< of delimited text; empty: not yet known
+  std::vector<std::string> columns;  ///< of delimited text and of arrays; empty: not yet known
 
   void exchange(Archive& archive);
 };
