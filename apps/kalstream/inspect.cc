@@ -13,7 +13,7 @@
 #include "io/snapshot_file.h"
 #include "learner/auto.h"
 #include "learner/footprint.h"
-#include "stream/checkpoint.h"
+#include "engine/checkpoint.h"
 #include "view/progress.h"
 #include "view/table.h"
 
@@ -168,14 +168,14 @@ void describe(const std::string& name, Learner& learner) {
 }
 
 void describe(const StreamModel& model) {
-  const Errors errors = model.score().all();
+  const Scores& scores = model.scores();
+  const Errors errors = scores.errors().all();
   const auto number = [](double v) { return view::format_number(v, 4); };
   fmt::print("{} samples, {} waiting for a target; RMSE {}, MAE {}, NSE {}\n", model.samples(),
              model.pending(), number(errors.rmse), number(errors.mae), number(errors.nse));
-  if (const Intervals* intervals = model.intervals(); intervals != nullptr)
-    for (std::size_t k = 0; k < intervals->outputs(); ++k)
-      fmt::print("intervals of target {} held {:.1f} % of {} ({:.0f} % wanted)\n", k + 1,
-                 100 * intervals->coverage(k), intervals->counted(k), 100 * intervals->nominal());
+  if (scores.intervals() > 0)
+    fmt::print("intervals held {:.1f} % of {} targets\n", 100 * scores.coverage(),
+               scores.intervals());
 }
 
 // What is in a snapshot or a checkpoint.
@@ -206,11 +206,11 @@ void describe_file(const std::string& file) {
       describe(name, *learner);
     }
     if (!checkpoint.stream.empty()) {
-      const StreamCounts counts = counts_of(checkpoint);
+      const Counts counts = summary_of(checkpoint).counts;
       fmt::print(
-          "\nstream: {} lines, {} refused; {} samples, {} targets learnt, {} missing, {} too "
+          "\nstream: {} records, {} refused; {} samples, {} targets learnt, {} missing, {} too "
           "late; {} updates gated, {} rejected; {} inputs held\n",
-          counts.lines, counts.refused, counts.samples, counts.learnt, counts.missing, counts.late,
+          counts.records, counts.refused, counts.samples, counts.learnt, counts.missing, counts.late,
           counts.gated, counts.rejected, counts.held);
     }
   } catch (const SnapshotError& error) {

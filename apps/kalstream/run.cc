@@ -21,7 +21,6 @@
 #include "io/results.h"
 #include "io/snapshot_file.h"
 #include "learner/footprint.h"
-#include "stream/checkpoint.h"
 #include "view/progress.h"
 #include "view/table.h"
 
@@ -194,7 +193,7 @@ void run(const RunArguments& a) {
   const Dataset data = load_data(a);
   const std::size_t steps = rows_to_run(a, data);
 
-  const auto start = a.resume.empty() ? nullptr : read_learner(a.resume);
+  const auto start = a.resume.empty() ? nullptr : read_learnt(a.resume).learner;
   auto contenders =
       start ? std::vector{resumed(a, *start, data)} : make_contenders(a.learners, a.preset, data);
   if (start) seeds = {start->recipe()->options.network.seed};

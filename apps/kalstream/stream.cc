@@ -10,10 +10,10 @@
 
 #include "commands.h"
 #include "config/settings.h"
-#include "engine/learnt.h"
 #include "eval/budget.h"
 #include "field_options.h"
 #include "io/atomic_file.h"
+#include "io/snapshot_file.h"
 #include "stores/file_store.h"
 #include "stores/folder_store.h"
 #include "stream/driver.h"

@@ -7,7 +7,7 @@
 #include <unordered_set>
 
 #include "data/dataset.h"
-#include "data/dialect.h"
+#include "schema/dialect.h"
 #include "schema/timestamp.h"
 #include "schema/value.h"
 

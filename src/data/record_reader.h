@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "data/delimited.h"
-#include "data/dialect.h"
+#include "schema/dialect.h"
 #include "data/json_record.h"
 #include "schema/record.h"
 

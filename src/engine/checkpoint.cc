@@ -1,6 +1,7 @@
 #include "engine/checkpoint.h"
 
 #include "core/envelope.h"
+#include "engine/old_formats.h"
 #include "kalstream/snapshot.h"
 
 namespace kalstream {
@@ -40,6 +41,25 @@ bool is_checkpoint(std::span<const std::byte> bytes) {
 
 Archive stream_of(const Checkpoint& checkpoint) {
   return Archive(std::span(checkpoint.stream), checkpoint.format);
+}
+
+StreamSummary summary_of(const Checkpoint& checkpoint) {
+  StreamSummary summary;
+  Archive from = stream_of(checkpoint);
+  if (checkpoint.format < 3) {
+    summary.counts.exchange(from);
+    std::uint64_t place = 0;
+    for (int k = 0; k < 3; ++k) from.word(place);
+    summary.schema = old_fields(from).schema;
+    return summary;
+  }
+  std::string_view place;
+  from.text(place);
+  summary.counts.exchange(from);
+  bool settled = false;
+  from.flag(settled);
+  if (settled) summary.schema.exchange(from);
+  return summary;
 }
 
 std::unique_ptr<StreamModel> model_of(const Checkpoint& checkpoint, const ModelOptions* options) {

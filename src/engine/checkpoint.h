@@ -25,6 +25,13 @@ Bytes to_bytes(const Checkpoint& checkpoint);
 Checkpoint checkpoint_of(std::span<const std::byte> bytes);
 bool is_checkpoint(std::span<const std::byte> bytes);
 
+/// What the stream in it had counted, and its fields. Throws SnapshotError.
+struct StreamSummary {
+  Counts counts;
+  Schema schema;
+};
+StreamSummary summary_of(const Checkpoint& checkpoint);
+
 /// To read the stream in it.
 Archive stream_of(const Checkpoint& checkpoint);
 

@@ -1,7 +1,6 @@
 // What was learnt, from any file that keeps it.
 #pragma once
 
-#include <filesystem>
 #include <memory>
 #include <span>
 
@@ -17,7 +16,5 @@ struct Learnt {
 
 /// Of a snapshot, or a checkpoint with a model. Throws SnapshotError.
 Learnt learnt_of(std::span<const std::byte> bytes);
-/// The same from a file; the error names it.
-Learnt read_learnt(const std::filesystem::path& path);
 
 }  // namespace kalstream

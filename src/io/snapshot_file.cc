@@ -32,4 +32,12 @@ void write_snapshot(const std::filesystem::path& path, const Learner& learner) {
   write_file_and_keep(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
+Learnt read_learnt(const std::filesystem::path& path) {
+  try {
+    return learnt_of(read_bytes(path));
+  } catch (const SnapshotError& error) {
+    throw SnapshotError(path.string() + ": " + error.what());
+  }
+}
+
 }  // namespace kalstream

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "engine/learnt.h"
 #include "kalstream/snapshot.h"
 
 namespace kalstream {
@@ -14,5 +15,8 @@ void write_snapshot(const std::filesystem::path& path, const Learner& learner);
 
 /// All bytes of a file that may be a snapshot. Throws SnapshotError if it cannot be read.
 std::vector<std::byte> read_bytes(const std::filesystem::path& path);
+
+/// What was learnt, from a snapshot or a checkpoint. Throws SnapshotError naming the path.
+Learnt read_learnt(const std::filesystem::path& path);
 
 }  // namespace kalstream

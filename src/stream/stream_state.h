@@ -4,7 +4,6 @@
 #include "engine/checkpoint.h"
 #include "engine/engine.h"
 #include "ports/ports.h"
-#include "stream/line_records.h"
 
 namespace kalstream {
 
@@ -14,12 +13,5 @@ Bytes checkpoint_at(Source& source, Engine& engine);
 /// Puts source and engine where they stood. Throws SnapshotError or SchemaError if the checkpoint is
 /// damaged, or that of another stream or learner.
 void restore(const Checkpoint& checkpoint, Source& source, Engine& engine);
-
-/// What the stream in a checkpoint had counted, and its fields.
-struct StreamSummary {
-  Counts counts;
-  Schema schema;
-};
-StreamSummary summary_of(const Checkpoint& checkpoint);
 
 }  // namespace kalstream

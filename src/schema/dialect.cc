@@ -1,4 +1,4 @@
-#include "data/dialect.h"
+#include "schema/dialect.h"
 
 #include <string_view>
 

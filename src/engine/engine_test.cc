@@ -1,0 +1,418 @@
+// Everything `kalstream stream` can do, from memory: no file, descriptor, clock or thread.
+#include "engine/engine.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "core/archive.h"
+#include "data/record_reader.h"
+#include "engine/checkpoint.h"
+#include "kalstream/snapshot.h"
+#include "schema/rules.h"
+#include "stores/memory_store.h"
+
+namespace kalstream {
+namespace {
+
+using Status = Answer::Status;
+
+/// An answer that outlives the engine's next call.
+struct Said {
+  Status status = Status::refused;
+  std::uint64_t sample = 0;
+  std::string reason, id, key, time;
+  std::vector<double> prediction, target, forecast, bounds;
+  std::size_t held = 0;
+
+  bool operator==(const Said&) const = default;
+};
+
+Said copy_of(const Answer& a) {
+  Said said{a.status, a.sample, std::string(a.reason), std::string(a.id), std::string(a.key),
+            std::string(a.time)};
+  said.prediction.assign(a.prediction.begin(), a.prediction.end());
+  said.target.assign(a.target.begin(), a.target.end());
+  said.forecast.assign(a.forecast.begin(), a.forecast.end());
+  for (const auto& intervals : {a.interval, a.forecast_interval})
+    for (const Interval& i : intervals) {
+      said.bounds.push_back(std::isnan(i.low) ? -1e300 : i.low);
+      said.bounds.push_back(std::isnan(i.high) ? 1e300 : i.high);
+    }
+  said.held = a.held;
+  return said;
+}
+
+EngineOptions options(const Rule& rule = Rls{}) {
+  EngineOptions o;
+  o.recipe = [rule](std::size_t inputs, std::size_t outputs) {
+    return Recipe{{.network = {.inputs = inputs, .hidden = 3, .outputs = outputs, .window = 4},
+                   .rule = rule},
+                  !takes_raw_data(rule)};
+  };
+  return o;
+}
+
+/// An engine with its reader of lines and its store, which can be left and gone on from.
+class Stream {
+ public:
+  explicit Stream(EngineOptions o, MemoryStore* store = nullptr)
+      : store_(store), engine_(std::move(o), store) {}
+
+  /// Whatever a line is answered with; nothing if it says nothing.
+  std::optional<Said> line(const std::string& text) {
+    try {
+      if (!reader_.read(text, record_)) return {};
+    } catch (const DataError& error) {
+      return copy_of(*engine_.refuse(error.what()));
+    }
+    const Answer* answer = engine_.take(record_);
+    if (answer == nullptr) return {};
+    Said said = copy_of(*answer);
+    engine_.learn();
+    return said;
+  }
+
+  void commit() {
+    engine_.learn();
+    Checkpoint checkpoint;
+    Archive to(checkpoint.stream);
+    engine_.exchange(to);
+    if (auto model = engine_.only_model()) checkpoint.model = std::move(*model);
+    store_->commit(to_bytes(checkpoint), engine_.changed_models());
+  }
+
+  void resume() {
+    const Checkpoint checkpoint = checkpoint_of(*store_->stream());
+    Archive from = stream_of(checkpoint);
+    engine_.exchange(from);
+    if (!checkpoint.model.empty())
+      engine_.set_only_model(model_of(checkpoint, &engine_.options().model));
+  }
+
+  Engine& engine() { return engine_; }
+
+ private:
+  MemoryStore* store_;
+  RecordReader reader_;
+  Record record_;
+  Engine engine_;
+};
+
+double x(int t) { return std::sin(0.7 * t); }
+double y(int t) { return 20 + 5 * x(t); }
+
+std::string sample(int t, const std::string& more = "") {
+  return "{\"a\":" + std::to_string(x(t)) + more + ",\"target\":" + std::to_string(y(t)) + "}";
+}
+
+TEST(Engine, PredictsThenLearns) {
+  Stream stream(options());
+  double last = 0;
+  for (int t = 0; t < 200; ++t) {
+    const auto said = stream.line(sample(t));
+    ASSERT_TRUE(said);
+    EXPECT_EQ(said->status, Status::learnt);
+    EXPECT_EQ(said->sample, static_cast<std::uint64_t>(t + 1));
+    last = std::abs(said->prediction[0] - y(t));
+  }
+  EXPECT_LT(last, 0.05);
+  EXPECT_EQ(stream.engine().counts().learnt, 200U);
+  EXPECT_EQ(stream.engine().scores()->errors().count(), 199U);  // before the first nothing is known
+}
+
+// A prediction is made of the targets before it, whatever comes with it.
+TEST(Engine, NoLookAhead) {
+  Stream one(options());
+  Stream other(options());
+  for (int t = 0; t < 50; ++t) {
+    one.line(sample(t));
+    other.line(sample(t));
+  }
+  const auto a = one.line(R"({"a":0.5,"target":1})");
+  const auto b = other.line(R"({"a":0.5,"target":1000})");
+  EXPECT_EQ(a->prediction, b->prediction);
+}
+
+// The lines of the help text: the first sample has an id and no target, which comes by its id.
+TEST(Engine, LabelsComeLaterByTheirId) {
+  Stream stream(options());
+  double last = 0;
+  for (int t = 0; t < 300; ++t) {
+    const std::string id = std::to_string(t);
+    const auto said = stream.line("{\"id\":" + id + ",\"a\":" + std::to_string(x(t)) + "}");
+    EXPECT_EQ(said->status, Status::predicted);
+    const auto label = stream.line("{\"id\":" + id + ",\"target\":" + std::to_string(y(t)) + "}");
+    EXPECT_EQ(label->status, Status::labelled);
+    EXPECT_EQ(label->id, id);
+    last = std::abs(said->prediction[0] - y(t));
+  }
+  EXPECT_LT(last, 0.05);
+  EXPECT_EQ(stream.engine().schema().input_names(), std::vector<std::string>{"a"});
+}
+
+TEST(Engine, ALabelSettlesNothing) {
+  Stream stream(options());
+  EXPECT_EQ(stream.line(R"({"id":8,"target":7})")->status, Status::refused);
+  EXPECT_FALSE(stream.engine().settled());
+  EXPECT_EQ(stream.line(R"({"id":8,"a":1,"b":2})")->status, Status::predicted);
+  EXPECT_EQ(stream.engine().schema().inputs(), 2U);
+  EXPECT_EQ(stream.line(R"({"id":9,"target":7})")->status, Status::late);
+  EXPECT_EQ(stream.line(R"({"id":8,"target":7})")->status, Status::labelled);
+}
+
+TEST(Engine, ALabelOfAnUnknownKeyMakesNoModel) {
+  EngineOptions o = options();
+  o.fields.key = "k";
+  Stream stream(o);
+  stream.line(R"({"k":"a","id":1,"v":1,"target":3})");
+  EXPECT_EQ(stream.line(R"({"k":"b","id":1,"target":3})")->status, Status::late);
+  EXPECT_EQ(stream.engine().models()->in_memory(), 1U);
+  EXPECT_EQ(stream.line(R"({"v":1,"target":3})")->status, Status::refused);  // of which model?
+}
+
+TEST(Engine, TheTargetIsFoundAsRunFindsIt) {
+  Stream stream(options());
+  stream.line("x,target,z");
+  EXPECT_EQ(stream.line("1,2,3")->target, std::vector<double>{2});
+  EXPECT_EQ(stream.engine().schema().input_names(), (std::vector<std::string>{"x", "z"}));
+}
+
+TEST(Engine, AnswersCarryTheTime) {
+  Stream stream(options());
+  const auto said = stream.line(R"({"ts":"2024-05-01T10:00:00Z","a":1,"target":2})");
+  EXPECT_EQ(said->time, "2024-05-01T10:00:00Z");
+  EXPECT_EQ(stream.engine().schema().inputs(), 1U);
+}
+
+TEST(Engine, CategoriesAreInputs) {
+  EngineOptions o = options();
+  o.fields.categories = {"mode"};
+  Stream stream(o);
+  double last = 0;
+  for (int t = 0; t < 200; ++t) {
+    const bool high = t % 3 == 0;
+    const double d = high ? 10 : -10;
+    const auto said = stream.line(std::string(R"({"mode":")") + (high ? "high" : "low") +
+                                  R"(","target":)" + std::to_string(d) + "}");
+    last = std::abs(said->prediction[0] - d);
+  }
+  EXPECT_LT(last, 0.5);
+  EXPECT_EQ(stream.engine().schema().inputs(), Schema::category_slots);
+}
+
+TEST(Engine, MissingInputsAreRefusedOrHeld) {
+  Stream strict(options());
+  strict.line(R"({"a":1,"b":2,"target":3})");
+  const auto refused = strict.line(R"({"a":1,"target":3})");
+  EXPECT_EQ(refused->status, Status::refused);
+  EXPECT_NE(refused->reason.find("\"b\""), std::string::npos);
+
+  EngineOptions o = options();
+  o.hold_missing = true;
+  Stream holds(o);
+  holds.line(R"({"a":1,"b":2,"target":3})");
+  const auto held = holds.line(R"({"a":1,"target":3})");
+  EXPECT_EQ(held->status, Status::learnt);
+  EXPECT_EQ(held->held, 1U);
+  EXPECT_EQ(holds.engine().counts().held, 1U);
+}
+
+TEST(Engine, ForecastsAndBounds) {
+  EngineOptions o = options(Ar{.lags = 3});
+  o.fields.inputs = {"none"};
+  o.model.horizon = 4;
+  o.model.coverage = 0.9;
+  Stream stream(o);
+  Said last;
+  for (int t = 0; t < 300; ++t) last = *stream.line(sample(t));
+  ASSERT_EQ(last.forecast.size(), 4U);
+  for (int lead = 1; lead <= 4; ++lead) EXPECT_NEAR(last.forecast[lead - 1], y(299 + lead), 0.5);
+  EXPECT_EQ(last.bounds.size(), 10U);
+  EXPECT_GT(stream.engine().scores()->intervals(), 200U);
+}
+
+TEST(Engine, GarbageIsAnsweredAndPassedOver) {
+  Stream stream(options());
+  stream.line(sample(0));
+  for (const char* line : {"{", "{\"a\":\"text\",\"target\":1}", "{\"a\":1e999}", "[1,2"}) {
+    const auto said = stream.line(line);
+    EXPECT_EQ(said->status, Status::refused) << line;
+    EXPECT_FALSE(said->reason.empty());
+  }
+  EXPECT_EQ(stream.line(sample(1))->sample, 2U);
+  EXPECT_EQ(stream.engine().counts().refused, 4U);
+  EXPECT_EQ(stream.engine().counts().records, 6U);
+}
+
+// With one model and with many, with labels under way, bounds and forecasts: to go on from a commit
+// is never to have stopped, and what was put after it is forgotten.
+TEST(Engine, ResumingIsNeverHavingStopped) {
+  for (const bool keyed : {false, true}) {
+    EngineOptions o = options(Algorithm1{});
+    o.model = {.coverage = 0.8, .horizon = 2, .max_delay = 5};
+    o.max_models = 2;
+    if (keyed) o.fields.key = "k";
+    const auto at = [&](int t) {
+      const std::string key = keyed ? ",\"k\":\"" + std::to_string(t % 5) + '"' : "";
+      const std::string id = ",\"id\":" + std::to_string(t);
+      if (t % 4 != 0) return sample(t, key + id);
+      return "{\"a\":" + std::to_string(x(t)) + key + id + "}";
+    };
+    const auto label_of = [&](int t) {
+      const std::string key = keyed ? ",\"k\":\"" + std::to_string(t % 5) + '"' : "";
+      return "{\"id\":" + std::to_string(t) + key + ",\"target\":" + std::to_string(y(t)) + "}";
+    };
+    std::vector<std::string> lines;
+    for (int t = 0; t < 120; ++t) {
+      lines.push_back(at(t));
+      if (t >= 8 && t % 8 == 0) lines.push_back(label_of(t - 8));
+    }
+    MemoryStore unbroken_store;
+    Stream unbroken(o, &unbroken_store);
+    std::vector<std::optional<Said>> expected;
+    for (const std::string& line : lines) expected.push_back(unbroken.line(line));
+
+    MemoryStore store;
+    auto stream = std::make_unique<Stream>(o, &store);
+    std::size_t committed = 0;
+    for (std::size_t n = 0; n < lines.size(); ++n) {
+      EXPECT_EQ(stream->line(lines[n]), expected[n]) << lines[n];
+      if (n % 17 == 5) {
+        stream->commit();
+        committed = n + 1;
+      }
+      if (n % 29 == 28) {  // a crash: back to the commit
+        store.crash();
+        stream = std::make_unique<Stream>(o, &store);
+        stream->resume();
+        for (std::size_t again = committed; again <= n; ++again)
+          EXPECT_EQ(stream->line(lines[again]), expected[again]);
+      }
+    }
+    const Counts& a = stream->engine().counts();
+    const Counts& b = unbroken.engine().counts();
+    EXPECT_EQ(a.learnt, b.learnt);
+    EXPECT_EQ(a.samples, b.samples);
+    EXPECT_EQ(a.late, b.late);
+    EXPECT_EQ(stream->engine().scores()->errors().all().rmse,
+              unbroken.engine().scores()->errors().all().rmse);
+    EXPECT_EQ(stream->engine().scores()->coverage(), unbroken.engine().scores()->coverage());
+    if (keyed) {
+      EXPECT_GT(stream->engine().models()->evictions(), 0U);
+    }
+  }
+}
+
+TEST(Engine, WithoutAStoreThereIsAnEndOfModels) {
+  EngineOptions o = options();
+  o.fields.key = "k";
+  o.max_models = 2;
+  Stream stream(o);
+  for (const char* key : {"a", "b"})
+    EXPECT_EQ(stream.line(sample(0, std::string(",\"k\":\"") + key + '"'))->status, Status::learnt);
+  const auto third = stream.line(sample(0, ",\"k\":\"c\""));
+  EXPECT_EQ(third->status, Status::refused);
+  EXPECT_NE(third->reason.find("--max-models"), std::string::npos);
+}
+
+TEST(Engine, IntervalsThatAreNotWantedAnyMoreAreGone) {
+  EngineOptions o = options();
+  o.model.coverage = 0.9;
+  MemoryStore store;
+  Stream with(o, &store);
+  for (int t = 0; t < 40; ++t) with.line(sample(t));
+  with.commit();
+  o.model.coverage = 0;
+  Stream without(o, &store);
+  without.resume();
+  EXPECT_TRUE(without.line(sample(40))->bounds.empty());
+}
+
+TEST(Engine, ChangedOptionsAreRefusedNamingBothSides) {
+  MemoryStore store;
+  Stream stream(options(), &store);
+  stream.line(R"({"a":1,"b":2,"target":3})");
+  stream.commit();
+  const auto complaint = [&](const EngineOptions& o) -> std::string {
+    Stream other(o, &store);
+    try {
+      other.resume();
+    } catch (const std::runtime_error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(complaint(options()), "");
+  EngineOptions target = options();
+  target.fields.targets = {"b"};
+  EXPECT_NE(complaint(target).find("\"b\": what was learnt before has \"target\""),
+            std::string::npos)
+      << complaint(target);
+  EngineOptions inputs = options();
+  inputs.fields.inputs = {"b", "a"};  // another order is the same
+  EXPECT_EQ(complaint(inputs), "");
+  inputs.fields.inputs = {"a"};
+  EXPECT_NE(complaint(inputs).find("--inputs"), std::string::npos);
+  EngineOptions key = options();
+  key.fields.key = "k";
+  EXPECT_NE(complaint(key).find("--key"), std::string::npos);
+  EngineOptions seed = options();
+  seed.recipe = [](std::size_t n, std::size_t m) {
+    return Recipe{{.network = {.inputs = n, .hidden = 3, .outputs = m, .window = 4, .seed = 7},
+                   .rule = Rls{}}};
+  };
+  EXPECT_NE(complaint(seed).find("another"), std::string::npos);
+}
+
+TEST(Engine, ColumnsMayComeInAnotherOrder) {
+  MemoryStore store;
+  Stream stream(options(), &store);
+  stream.line("a,b,y");
+  for (int t = 0; t < 30; ++t)
+    stream.line(std::to_string(x(t)) + "," + std::to_string(t % 3) + "," + std::to_string(y(t)));
+  stream.commit();
+  Stream same(options(), &store);
+  Stream swapped(options(), &store);
+  same.resume();
+  swapped.resume();
+  same.line("a,b,y");
+  swapped.line("y,b,a");
+  EXPECT_EQ(same.line("0.25,1,21")->prediction, swapped.line("21,1,0.25")->prediction);
+
+  Stream renamed(options(), &store);
+  renamed.resume();
+  renamed.line("a,c,y");
+  EXPECT_THROW(renamed.line("0.25,1,21"), SchemaError);
+}
+
+TEST(Engine, BeginsWithWhatAnotherHasLearnt) {
+  Stream first(options());
+  for (int t = 0; t < 100; ++t) first.line(sample(t, ",\"extra\":1"));
+  EngineOptions o = options();
+  o.start = first.engine().models()->only()->learner().clone();
+  o.start_schema = first.engine().schema();
+  Stream next(o);
+  const auto said = next.line(R"({"new":3,"extra":1,"target":20,"a":0})");
+  EXPECT_EQ(said->prediction, first.line(R"({"a":0,"extra":1,"target":20})")->prediction);
+  Stream lacking(o);
+  EXPECT_EQ(lacking.line(R"({"b":3,"extra":1,"target":20})")->status, Status::refused);
+  EXPECT_NE(lacking.line(R"({"b":3,"extra":1,"target":20})")->reason.find("\"a\""),
+            std::string::npos);
+}
+
+TEST(Engine, ManySamplesMayWait) {
+  EngineOptions o = options(Naive{});
+  o.model.max_delay = 100'000;
+  Stream stream(o);
+  const int n = 20'000;
+  for (int t = 0; t < n; ++t)
+    stream.line("{\"id\":" + std::to_string(t) + ",\"a\":1}");
+  for (int t = n - 1; t >= 0; --t)  // the worst order for whoever looks from one end
+    EXPECT_EQ(stream.line("{\"id\":" + std::to_string(t) + ",\"target\":1}")->status,
+              Status::labelled);
+  EXPECT_EQ(stream.engine().counts().learnt, static_cast<std::uint64_t>(n));
+}
+
+}  // namespace
+}  // namespace kalstream
