@@ -22,7 +22,7 @@ namespace {
 
 struct InspectArguments {
   std::string data;
-  ColumnChoice columns;
+  FieldChoice columns;
   std::vector<std::string> learners;
   std::string preset;
   std::size_t hidden = 0;

@@ -29,7 +29,7 @@ namespace {
 
 struct RunArguments {
   std::string data;
-  ColumnChoice columns;
+  FieldChoice columns;
   std::size_t lags = 0;
   std::size_t steps = 0;
   std::size_t horizon = 0;

@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 
 struct SearchArguments {
   std::string data;
-  ColumnChoice columns;
+  FieldChoice columns;
   std::size_t lags = 0;
   std::string learner = "alg2";
   std::string preset;

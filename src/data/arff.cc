@@ -1,13 +1,13 @@
-// Weka's attribute-relation files, as far as they are numeric and dense.
+// Weka's attribute-relation files, as far as they are dense.
 #include <algorithm>
 #include <array>
 
-#include "data/records.h"
+#include "data/dataset.h"
+#include "data/delimited.h"
+#include "data/record_file.h"
 
-namespace kalstream::reading {
+namespace kalstream {
 namespace {
-
-constexpr char arff_comment = '%';
 
 /// Cuts the next word off `rest`: what is between quotes, or what precedes a blank or a bracket.
 std::string_view take_word(std::string_view& rest) {
@@ -21,58 +21,120 @@ std::string_view take_word(std::string_view& rest) {
   return word;
 }
 
-/// `rest` is what follows the keyword @attribute; returns the attribute's name.
-std::string numeric_attribute(const TextFile& file, std::size_t line, std::string_view rest) {
-  constexpr std::array<std::string_view, 3> numeric = {"numeric", "real", "integer"};
-  std::string name(take_word(rest));
-  const std::string_view type = trim(rest);
-  if (name.empty() || type.empty())
-    fail(file.path, line, "the attribute has no name or no type; write @attribute NAME numeric");
-  if (type.front() == '{')
-    fail(file.path, line,
-         "attribute " + shown(name) + " is nominal; encode it as numbers, for example as one " +
-             "0/1 attribute per value, or remove it");
-  const std::string_view word = take_word(rest);
-  if (std::ranges::find(numeric, lower_case(word)) == numeric.end())
-    fail(file.path, line,
-         "attribute " + shown(name) + " has the type " + shown(word, '\'') +
-             ", which is not a number; encode it as numeric or remove it");
-  return name;
-}
-
-/// Leaves `lines` at the @data line, or at the end of a file that has none.
-std::vector<std::string> read_attributes(const TextFile& file, Lines& lines) {
-  std::vector<std::string> names;
-  while (lines.next()) {
-    std::string_view rest = lines.line();
-    const std::string keyword = lower_case(take_word(rest));
-    if (keyword == "@data") break;
-    if (keyword == "@relation") continue;
-    if (keyword != "@attribute")
-      fail(file.path, lines.number(),
-           shown(lines.line(), '\'') +
-               " is not part of an ARFF header; write @relation, @attribute or @data");
-    names.push_back(numeric_attribute(file, lines.number(), rest));
+class ArffRecords final : public RecordFile {
+ public:
+  ArffRecords(std::string path, std::string text)
+      : path_(std::move(path)), text_(std::move(text)), rest_(text_) {
+    read_attributes();
   }
-  return names;
-}
+
+  bool next(Record& record) override {
+    if (!next_line()) return false;
+    if (content_.front() == '{')
+      fail("sparse rows are not supported; write all values of a row, separated by commas");
+    if (delimiter_ == 0)
+      delimiter_ =
+          content_.find(',') == content_.npos && content_.find('\t') != content_.npos ? '\t' : ',';
+    try {
+      delimited::split(content_, delimiter_, cells_, "'\"");
+    } catch (const DataError& error) {
+      fail(error.what());
+    }
+    if (cells_.size() != attributes_.size())
+      fail("the row has " + std::to_string(cells_.size()) + " fields, but there are " +
+           std::to_string(attributes_.size()) +
+           " columns; complete the row (? marks a missing value) or remove it");
+    add_row(record);
+    return true;
+  }
+
+  std::size_t line() const override { return line_; }
+  bool has_columns() const override { return !attributes_.empty(); }
+  std::vector<std::string> texts() const override {
+    std::vector<std::string> names;
+    for (const Attribute& attribute : attributes_)
+      if (!attribute.numeric) names.push_back(attribute.name);
+    return names;
+  }
+
+ private:
+  struct Attribute {
+    std::string name;
+    bool numeric = true;
+  };
+
+  [[noreturn]] void fail(const std::string& message) const { fail_at(path_, line_, message); }
+
+  /// The next line that is neither blank nor a comment.
+  bool next_line() {
+    while (!rest_.empty()) {
+      const std::size_t length = std::min(rest_.find('\n'), rest_.size());
+      content_ = trim(rest_.substr(0, length));
+      rest_.remove_prefix(std::min(length + 1, rest_.size()));
+      ++line_;
+      if (!content_.empty() && content_.front() != '%') return true;
+    }
+    return false;
+  }
+
+  /// Up to the @data line, or the end of a file that has none.
+  void read_attributes() {
+    while (next_line()) {
+      std::string_view rest = content_;
+      const std::string keyword = lower_case(take_word(rest));
+      if (keyword == "@data") return;
+      if (keyword == "@relation") continue;
+      if (keyword != "@attribute")
+        fail(shown(content_, '\'') +
+             " is not part of an ARFF header; write @relation, @attribute or @data");
+      add_attribute(rest);
+    }
+  }
+
+  void add_attribute(std::string_view rest) {
+    constexpr std::array<std::string_view, 3> numeric = {"numeric", "real", "integer"};
+    constexpr std::array<std::string_view, 2> textual = {"string", "date"};
+    Attribute attribute{.name = std::string(take_word(rest))};
+    const std::string_view type = trim(rest);
+    if (attribute.name.empty() || type.empty())
+      fail("the attribute has no name or no type; write @attribute NAME numeric");
+    const std::string word = lower_case(take_word(rest));
+    attribute.numeric = std::ranges::find(numeric, word) != numeric.end();
+    if (!attribute.numeric && type.front() != '{' &&
+        std::ranges::find(textual, word) == textual.end())
+      fail("attribute " + shown(attribute.name) + " has the type " + shown(word, '\'') +
+           ", which is not known; write numeric, string, date or {its, values}");
+    attributes_.push_back(std::move(attribute));
+  }
+
+  void add_row(Record& record) {
+    record.clear();
+    record.is_row = true;
+    record.named = true;
+    for (std::size_t k = 0; k < cells_.size(); ++k) {
+      Value& value = record.add(attributes_[k].name);
+      delimited::unquote(cells_[k], value.text);
+      interpret(cells_[k].text, '.', value);
+      // A category stays one even if its values look like numbers.
+      if (!attributes_[k].numeric && value.kind != Value::Kind::missing)
+        value.kind = Value::Kind::text;
+    }
+  }
+
+  const std::string path_;
+  const std::string text_;
+  std::string_view rest_;
+  std::string_view content_;  // of the current line
+  std::size_t line_ = 0;
+  std::vector<Attribute> attributes_;
+  char delimiter_ = 0;
+  delimited::Cells cells_;
+};
 
 }  // namespace
 
-Table read_arff(const TextFile& file, std::size_t limit) {
-  Lines lines(file.text, arff_comment);
-  Table table;
-  table.columns = read_attributes(file, lines);
-
-  const char delimiter = detect_delimiter(lines.rest(), arff_comment, ",\t", ',');
-  Records records(file, lines.rest(), lines.number(), {delimiter, arff_comment});
-  while (table.rows() < limit && records.next()) {
-    if (records.fields().front().starts_with('{'))
-      fail(file.path, records.line(),
-           "sparse rows are not supported; write all values of a row, separated by commas");
-    append_row(records, table);
-  }
-  return table;
+std::unique_ptr<RecordFile> open_arff(std::string path, std::string text) {
+  return std::make_unique<ArffRecords>(std::move(path), std::move(text));
 }
 
-}  // namespace kalstream::reading
+}  // namespace kalstream

@@ -7,7 +7,7 @@
 namespace kalstream {
 
 std::string csv_field(std::string_view name) {
-  const bool plain = !name.empty() && name.find_first_of("\",;#\t\r\n ") == std::string_view::npos;
+  const bool plain = !name.empty() && name.find_first_of("\",;|#\t\r\n ") == std::string_view::npos;
   if (plain) return std::string(name);
   std::string text = "\"";
   for (char c : name) text.append(c == '"' ? 2 : 1, c);

@@ -7,6 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "data/dialect.h"
+#include "kalstream/schema.h"
+
 namespace kalstream {
 
 /// Bad data, with a message that names the file, the line and what to do.
@@ -14,8 +17,7 @@ struct DataError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Rows of inputs and targets. A missing value is NaN; nothing else is ever non-finite. A constant
-/// column of ones is not kept: the network appends its own.
+/// Rows of inputs and targets. A missing value is NaN; nothing else is ever non-finite.
 struct Dataset {
   std::string name;    ///< file name or generator, for messages and reports
   std::string source;  ///< what to quote in messages: the path, or gen:NAME?…
@@ -24,6 +26,11 @@ struct Dataset {
   std::vector<double> inputs;      ///< rows × input_names.size(), row after row
   std::vector<double> targets;     ///< rows × target_names.size()
   std::vector<std::size_t> lines;  ///< the file's line of each row (1-based); empty if generated
+  std::string time_name;           ///< empty: there are no times
+  std::vector<std::string> times;  ///< of each row, as written
+  Schema schema;                   ///< empty if generated
+  Dialect dialect;                 ///< of lines of text
+  std::size_t labels = 0;  ///< rows that only bring an earlier one's target: not among these
 
   std::size_t n_inputs() const { return input_names.size(); }
   std::size_t n_targets() const { return target_names.size(); }

@@ -5,13 +5,15 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <span>
 
-#include "data/table.h"
+#include "data/dataset.h"
+#include "data/record_file.h"
 
-namespace kalstream::reading {
+namespace kalstream {
 namespace {
 
 /// Features × samples, sample after sample.
@@ -165,13 +167,12 @@ void transpose(Samples& samples) {
 /// The variables of one file.
 class Contents {
  public:
-  explicit Contents(const TextFile& file) : path_(file.path) {
+  Contents(const std::string& path, std::string_view text) : path_(path) {
     constexpr std::size_t header_size = 128;
-    const std::string_view text = file.text;
     const auto mark = text.substr(std::min<std::size_t>(text.size(), 124), 4);
     little_endian_ = mark == std::string_view("\0\1IM", 4);
     if (!little_endian_ && mark != std::string_view("\1\0MI", 4))
-      fail(path_, 0, "is not a MAT file of version 5; save it with -v7");
+      fail_at(path_, 0, "is not a MAT file of version 5; save it with -v7");
     try {
       Bytes bytes(text.substr(header_size), little_endian_);
       while (!bytes.empty()) {
@@ -181,7 +182,7 @@ class Contents {
         if (type == matrix || type == compressed) variables_.push_back(described(element));
       }
     } catch (const Damaged&) {
-      fail(path_, 0, "is damaged or not complete; copy or save it again");
+      fail_at(path_, 0, "is damaged or not complete; copy or save it again");
     }
   }
 
@@ -207,7 +208,8 @@ class Contents {
     try {
       return {v.rows(), v.columns(), values_of(v), letter};
     } catch (const Damaged&) {
-      fail(path_, 0, "the variable " + v.described() + " is damaged; save the file again with -v7");
+      fail_at(path_, 0,
+              "the variable " + v.described() + " is damaged; save the file again with -v7");
     }
   }
 
@@ -292,8 +294,8 @@ class Contents {
   std::vector<Variable> variables_;
 };
 
-std::vector<Samples> load_blocks(const TextFile& file) {
-  const Contents contents(file);
+std::vector<Samples> load_blocks(const std::string& path, std::string_view bytes) {
+  const Contents contents(path, bytes);
   const Variable* const input = contents.matrix_named("input_set");
   const Variable* const target = contents.matrix_named("target_set");
   if (input != nullptr && target != nullptr)
@@ -302,50 +304,80 @@ std::vector<Samples> load_blocks(const TextFile& file) {
   const Variable* single = contents.matrix_named("nngc_data");
   if (single == nullptr) single = contents.only_matrix();
   if (single == nullptr)
-    fail(file.path, 0,
-         "holds " + contents.list() +
-             "; save input_set and target_set with samples in columns, or a single matrix");
+    fail_at(path, 0,
+            "holds " + contents.list() +
+                "; save input_set and target_set with samples in columns, or a single matrix");
   Samples samples = contents.load(*single, 'x');
   if (samples.features >= samples.count) transpose(samples);
   return {samples};
 }
 
-void append_sample(const std::string& path, std::span<const double> values, Table& table) {
-  const std::size_t sample = table.rows() + 1;
-  for (double value : values) {
-    const std::size_t column = table.values.size() % table.columns.size();
-    if (std::isinf(value))
-      fail_cell(path, sample, table.columns[column], "Inf", CellKind::out_of_range,
-                "remove the sample or write NaN to mark it missing");
-    table.values.push_back(value);
+/// Samples as records; a sample's number stands for its line.
+class MatRecords final : public RecordFile {
+ public:
+  MatRecords(const std::string& path, std::string_view bytes) : blocks_(load_blocks(path, bytes)) {
+    for (const Samples& block : blocks_)
+      if (block.count != blocks_.front().count)
+        fail_at(path, 0,
+                "input_set and target_set differ in their number of columns; save one column per "
+                "sample in both");
   }
-}
+
+  bool next(Record& record) override {
+    if (sample_ == blocks_.front().count) return false;
+    record.clear();
+    record.is_row = true;
+    record.named = false;
+    for (const Samples& block : blocks_)
+      for (std::size_t i = 0; i < block.features; ++i)
+        set(record.add(field_name(i, block.letter)), block.values[sample_ * block.features + i]);
+    ++sample_;
+    return true;
+  }
+
+  std::size_t line() const override { return sample_; }
+  bool has_columns() const override { return true; }
+
+  std::vector<std::string> targets() const override {
+    std::vector<std::string> names;
+    for (std::size_t i = 0; blocks_.size() > 1 && i < blocks_[1].features; ++i)
+      names.push_back(field_name(i, blocks_[1].letter));
+    return names;
+  }
+
+  std::vector<std::string> constants() const override {
+    std::vector<std::string> names;
+    for (const Samples& block : blocks_)
+      for (std::size_t i = 0; i < block.features; ++i)
+        if (is_one(block, i)) names.push_back(field_name(i, block.letter));
+    return names;
+  }
+
+ private:
+  static bool is_one(const Samples& block, std::size_t feature) {
+    for (std::size_t k = feature; k < block.values.size(); k += block.features)
+      if (block.values[k] != 1) return false;
+    return true;
+  }
+
+  static void set(Value& value, double number) {
+    std::array<char, 32> text;
+    const auto end = std::to_chars(text.data(), text.data() + text.size(), number).ptr;
+    value.text.assign(text.data(), end);
+    value.number = number;
+    value.kind = std::isnan(number)   ? Value::Kind::missing
+                 : std::isinf(number) ? Value::Kind::too_large
+                                      : Value::Kind::number;
+  }
+
+  std::vector<Samples> blocks_;
+  std::size_t sample_ = 0;
+};
 
 }  // namespace
 
-Table read_mat(const TextFile& file, std::size_t limit) {
-  const std::string& path = file.path;
-  const std::vector<Samples> blocks = load_blocks(file);
-
-  Table table;
-  for (const Samples& block : blocks) {
-    if (block.count != blocks.front().count)
-      fail(path, 0,
-           "input_set and target_set differ in their number of columns; save one column per sample "
-           "in both");
-    for (std::size_t i = 0; i < block.features; ++i)
-      table.columns.push_back(column_name(i, block.letter));
-  }
-  if (blocks.size() > 1) table.default_targets = blocks.back().features;
-
-  const std::size_t rows = std::min(limit, blocks.front().count);
-  for (std::size_t row = 0; row < rows; ++row) {
-    for (const Samples& block : blocks)
-      append_sample(path, std::span(block.values).subspan(row * block.features, block.features),
-                    table);
-    table.lines.push_back(row + 1);
-  }
-  return table;
+std::unique_ptr<RecordFile> open_mat(const std::string& path, std::string_view bytes) {
+  return std::make_unique<MatRecords>(path, bytes);
 }
 
-}  // namespace kalstream::reading
+}  // namespace kalstream

@@ -1,198 +1,216 @@
 #include "data/reader.h"
 
 #include <algorithm>
-#include <charconv>
-#include <fstream>
+#include <array>
 #include <limits>
-#include <system_error>
+#include <optional>
 
-#include "data/table.h"
+#include "data/input_bytes.h"
+#include "data/record_file.h"
+#include "schema/rules.h"
+#include "schema/sample.h"
 
 namespace kalstream {
 namespace {
 
 namespace fs = std::filesystem;
-using reading::fail;
-using reading::shown;
-using reading::Table;
-using reading::TextFile;
 
-using Columns = std::vector<std::size_t>;  // positions in a table
+constexpr double missing = std::numeric_limits<double>::quiet_NaN();
 
-// Files.
+// ---- Formats.
 
-constexpr std::string_view standard_input = "-";
-
-void require_file(const std::string& path) {
-  std::error_code ignored;  // A file of unknown status fails when it is opened.
-  const fs::file_status status = fs::status(path, ignored);
-  if (status.type() == fs::file_type::not_found) fail(path, 0, "does not exist; check the path");
-  if (fs::is_directory(status)) fail(path, 0, "is a directory; name a file in it");
+bool is_mat(std::string_view bytes) {
+  const auto mark = bytes.substr(std::min<std::size_t>(bytes.size(), 124), 4);
+  return mark == std::string_view("\0\1IM", 4) || mark == std::string_view("\1\0MI", 4);
 }
 
-/// Chunk by chunk, since a pipe has no size.
-std::string read_all(const std::string& path) {
-  constexpr std::size_t chunk = std::size_t{1} << 20;
-  std::ifstream in(path, std::ios::binary);
-  if (!in) fail(path, 0, "cannot be opened; check its permissions");
-  std::string text;
-  while (in) {
-    const std::size_t size = text.size();
-    text.resize(size + chunk);
-    in.read(text.data() + size, chunk);
-    text.resize(size + static_cast<std::size_t>(in.gcount()));
+bool is_arff(std::string_view text) {
+  constexpr std::size_t enough = 1000;
+  const std::string begin = lower_case(text.substr(0, enough));
+  return begin.find("@relation") != begin.npos && begin.find("@attribute") != begin.npos;
+}
+
+bool is_utf16(std::string_view bytes) {
+  return bytes.starts_with("\xff\xfe") || bytes.starts_with("\xfe\xff");
+}
+
+bool is_text(std::string_view bytes) {
+  constexpr std::size_t enough = 1000;
+  const std::string_view begin = bytes.substr(0, enough);
+  return begin.find('\0') == begin.npos || is_utf16(bytes);
+}
+
+fs::path without_gz(const fs::path& path) {
+  return lower_case(path.extension().string()) == ".gz" ? path.parent_path() / path.stem() : path;
+}
+
+std::unique_ptr<RecordFile> open_records(const std::string& path, const ReadOptions& options) {
+  std::string bytes = read_bytes(path);
+  const std::string extension = lower_case(without_gz(path).extension().string());
+  if (extension == ".mat" || is_mat(bytes)) return open_mat(path, bytes);
+  if (!is_text(bytes))
+    fail_at(path, 0,
+            "is no text, nor anything else that can be read; use .csv, .tsv, .txt, .dat, .jsonl, "
+            ".ndjson, .json, .arff or .mat, any of them perhaps with .gz");
+  if (is_utf16(bytes)) fail_at(path, 1, "the text is encoded as UTF-16; save it as UTF-8");
+  if (bytes.starts_with("\xef\xbb\xbf")) bytes.erase(0, 3);
+  if (extension == ".arff" || is_arff(bytes)) return open_arff(path, std::move(bytes));
+  constexpr std::array<std::string_view, 3> json{".jsonl", ".ndjson", ".json"};
+  const bool is_json = std::ranges::find(json, extension) != json.end();
+  return open_text(path, std::move(bytes), {.format = is_json ? Format::json : Format::unknown},
+                   options.columns);
+}
+
+// ---- Rows.
+
+bool has_number(const Record& record) {
+  return std::ranges::any_of(record.fields(), [](const Field& f) {
+    return f.value.kind == Value::Kind::number || f.value.kind == Value::Kind::too_large;
+  });
+}
+
+/// Makes a dataset of records: the first that can settles the schema; those before it wait.
+class Building {
+ public:
+  Building(std::string path, RecordFile& file, const ReadOptions& options)
+      : path_(std::move(path)), file_(file), choice_(options.fields) {
+    if (choice_.targets.empty()) choice_.targets = file.targets();
+    most_ = options.max_rows == 0 ? std::numeric_limits<std::size_t>::max() : options.max_rows;
   }
-  if (in.bad()) fail(path, 0, "cannot be read to its end; check the disk and try again");
-  return text;
-}
 
-TextFile read_text(const std::string& path) {
-  TextFile file{path, read_all(path)};
-  if (file.text.starts_with("\xff\xfe") || file.text.starts_with("\xfe\xff"))
-    fail(path, 1, "the text is encoded as UTF-16; save it as UTF-8");
-  if (file.text.starts_with("\xef\xbb\xbf")) file.text.erase(0, 3);
-  return file;
-}
-
-Table read_table(const std::string& path, std::size_t limit) {
-  if (path == standard_input) return read_csv(read_text("/dev/stdin"), ",;\t", true, limit);
-  require_file(path);
-  const std::string extension = reading::lower_case(fs::path(path).extension().string());
-  const auto is = [&](std::string_view known) { return extension == known; };
-  if (is(".csv")) return read_csv(read_text(path), ",;", false, limit);
-  if (is(".tsv")) return read_csv(read_text(path), "\t", false, limit);
-  if (is(".txt") || is(".dat")) return read_csv(read_text(path), ",;\t", true, limit);
-  if (is(".jsonl") || is(".ndjson")) return read_jsonl(read_text(path), limit);
-  if (is(".arff")) return read_arff(read_text(path), limit);
-  if (is(".mat")) return reading::read_mat({path, read_all(path)}, limit);
-  fail(path, 0,
-       "has the unknown extension " + shown(extension, '\'') +
-           "; use .csv, .tsv, .txt, .dat, .jsonl, .ndjson, .arff or .mat");
-}
-
-void require_rows(const std::string& path, const Table& table) {
-  if (table.columns.empty()) fail(path, 0, "holds no data; write one row per sample");
-  if (table.rows() == 0) fail(path, 0, "holds column names but no rows; write one row per sample");
-}
-
-// Columns.
-
-std::string list_columns(const std::vector<std::string>& columns) {
-  constexpr std::size_t most = 50;
-  std::string text;
-  for (std::size_t c = 0; c < std::min(columns.size(), most); ++c)
-    text += (c > 0 ? ", " : "") + shown(columns[c]);
-  return columns.size() > most ? text + ", …" : text;
-}
-
-/// The position a 1-based number stands for; `columns` if it is none.
-std::size_t numbered_column(std::string_view text, std::size_t columns) {
-  std::size_t number = 0;
-  const char* const end = text.data() + text.size();
-  const auto result = std::from_chars(text.data(), end, number);
-  const bool valid = result.ec == std::errc() && result.ptr == end;
-  return valid && number >= 1 && number <= columns ? number - 1 : columns;
-}
-
-/// `part` is what the column is to be.
-std::size_t find_column(const std::string& path, const std::vector<std::string>& columns,
-                        const std::string& wanted, const std::string& part) {
-  const auto named = std::ranges::find(columns, wanted);
-  if (named == columns.end()) {
-    const std::size_t position = numbered_column(wanted, columns.size());
-    if (position < columns.size()) return position;
-    fail(path, 0,
-         "has no column " + shown(wanted) + " to be the " + part + "; choose one of " +
-             list_columns(columns) + ", or a number from 1 to " + std::to_string(columns.size()));
+  Dataset run() {
+    Record record;
+    while (rows_ < most_ && file_.next(record)) {
+      if (!samples_ && !settle_by(record)) continue;
+      take(record, file_.line());
+    }
+    require_rows();
+    finish();
+    return std::move(data_);
   }
-  if (std::find(named + 1, columns.end(), wanted) != columns.end())
-    fail(path, 0,
-         "has several columns " + shown(wanted) + "; rename them, or give the " + part +
-             "'s number, counted from 1");
-  return static_cast<std::size_t>(named - columns.begin());
-}
 
-bool holds(const Columns& columns, std::size_t column) {
-  return std::ranges::find(columns, column) != columns.end();
-}
+ private:
+  struct Waiting {
+    Record record;
+    std::size_t line = 0;
+  };
 
-Columns find_columns(const std::string& path, const Table& table,
-                     const std::vector<std::string>& wanted, const std::string& part) {
-  Columns chosen;
-  for (const std::string& name : wanted) {
-    const std::size_t column = find_column(path, table.columns, name, part);
-    if (holds(chosen, column))
-      fail(path, 0,
-           "column " + shown(table.columns[column]) + " is named twice as " + part +
-               "; name it once");
-    chosen.push_back(column);
+  // False if the record has to wait for one that says more.
+  bool settle_by(const Record& record) {
+    constexpr std::size_t most_waiting = 10'000;
+    try {
+      if (can_settle(record, choice_)) {
+        Schema schema = settle(with_texts(record), choice_);
+        leave_out_constants(schema);
+        samples_.emplace(std::move(schema));
+      }
+    } catch (const SchemaError& error) {
+      // A second line of names, or units, says nothing; but what has numbers should do.
+      if (problem_.empty()) problem_ = error.what();
+      if (problem_line_ == 0) problem_line_ = file_.line();
+      if (has_number(record)) fail_at(path_, file_.line(), error.what());
+    }
+    if (!samples_) {
+      if (waiting_.size() == most_waiting) fail_unsettled();
+      waiting_.push_back({record, file_.line()});
+      return false;
+    }
+    for (const Waiting& before : waiting_)
+      if (rows_ < most_) take(before.record, before.line);
+    waiting_.clear();
+    return rows_ < most_;
   }
-  return chosen;
-}
 
-Columns last_columns(const Table& table) {
-  Columns last;
-  for (std::size_t c = table.columns.size() - table.default_targets; c < table.columns.size(); ++c)
-    last.push_back(c);
-  return last;
-}
+  [[noreturn]] void fail_unsettled() const {
+    fail_at(path_, problem_line_,
+            problem_.empty() ? "no row has numbers to learn from; name the target with --target"
+                             : problem_);
+  }
 
-Columns target_columns(const std::string& path, const Table& table,
-                       const std::vector<std::string>& targets) {
-  return targets.empty() ? last_columns(table) : find_columns(path, table, targets, "target");
-}
+  /// What is missing here may be a number, unless the file says otherwise.
+  Record with_texts(Record record) const {
+    for (const std::string& name : file_.texts())
+      for (Field& f : record.fields())
+        if (f.name == name && f.value.kind == Value::Kind::missing)
+          f.value.kind = Value::Kind::text;
+    return record;
+  }
 
-bool is_constant_one(const Table& table, std::size_t column) {
-  for (std::size_t i = column; i < table.values.size(); i += table.columns.size())
-    if (table.values[i] != 1) return false;
-  return true;
-}
+  void leave_out_constants(Schema& schema) const {
+    const std::vector<std::string> constants = file_.constants();
+    for (Schema::Field& f : schema.fields)
+      if (f.role == Role::input && std::ranges::find(constants, f.name) != constants.end()) {
+        f.role = Role::left_out;
+        f.reason = "1 in every row";
+      }
+  }
 
-Columns input_columns(const std::string& path, const Table& table,
-                      const std::vector<std::string>& inputs, const Columns& targets) {
-  if (inputs == std::vector<std::string>{"none"}) return {};
-  Columns chosen = find_columns(path, table, inputs, "input");
-  for (std::size_t c : chosen)
-    if (holds(targets, c))
-      fail(path, 0,
-           "column " + shown(table.columns[c]) +
-               " is the target and cannot be an input; choose another, or none");
-  for (std::size_t c = 0; inputs.empty() && c < table.columns.size(); ++c)
-    if (!holds(targets, c)) chosen.push_back(c);
-  std::erase_if(chosen, [&](std::size_t c) { return is_constant_one(table, c); });
-  return chosen;
-}
+  void take(const Record& record, std::size_t line) {
+    SampleReader& reader = *samples_;
+    if (!reader.read(record, sample_)) {
+      if (!waiting_.empty() && !has_number(record)) return;  // units, and the like
+      fail_at(path_, line, reader.problem());
+    }
+    if (sample_.kind == Sample::Kind::label) {
+      ++data_.labels;
+      return;
+    }
+    data_.inputs.insert(data_.inputs.end(), sample_.x.begin(), sample_.x.end());
+    sample_.d.resize(reader.schema().outputs(), missing);
+    data_.targets.insert(data_.targets.end(), sample_.d.begin(), sample_.d.end());
+    data_.lines.push_back(line);
+    if (reader.schema().find(Role::time) != nullptr) data_.times.push_back(sample_.time);
+    ++rows_;
+  }
 
-std::vector<std::string> names_of(const Table& table, const Columns& columns) {
-  std::vector<std::string> names;
-  for (std::size_t c : columns) names.push_back(table.columns[c]);
-  return names;
-}
+  void require_rows() const {
+    if (rows_ > 0) return;
+    if (!waiting_.empty()) fail_unsettled();
+    if (samples_)
+      fail_at(path_, 0, "holds targets of other rows, but no inputs; write one row per sample");
+    fail_at(path_, 0,
+            file_.has_columns() ? "holds column names but no rows; write one row per sample"
+                                : "holds no data; write one row per sample");
+  }
 
-std::vector<double> values_of(const Table& table, const Columns& columns) {
-  std::vector<double> values;
-  values.reserve(table.rows() * columns.size());
-  for (std::size_t row = 0; row < table.rows(); ++row)
-    for (std::size_t c : columns) values.push_back(table.values[row * table.columns.size() + c]);
-  return values;
-}
+  void finish() {
+    const Schema& schema = samples_->schema();
+    data_.input_names = schema.input_names();
+    data_.target_names = schema.target_names();
+    for (const std::string& name : schema.names(Role::time))
+      data_.time_name += (data_.time_name.empty() ? "" : " ") + name;
+    data_.schema = schema;
+    data_.dialect = file_.dialect();
+  }
+
+  const std::string path_;
+  RecordFile& file_;
+  FieldChoice choice_;
+  std::size_t most_ = 0;
+  std::size_t rows_ = 0;
+  std::vector<Waiting> waiting_;  // until the schema is settled
+  std::string problem_;           // why it is not
+  std::size_t problem_line_ = 0;
+  std::optional<SampleReader> samples_;  // once it is
+  Sample sample_;
+  Dataset data_;
+};
 
 }  // namespace
 
+void fail_at(std::string_view path, std::size_t line, std::string_view message) {
+  std::string what(path);
+  if (line > 0) what += ':' + std::to_string(line);
+  throw DataError(what.append(": ").append(message));
+}
+
 Dataset read_dataset(const fs::path& file, const ReadOptions& options) {
-  constexpr std::size_t all = std::numeric_limits<std::size_t>::max();
-  const std::string path = file.string();
-  Table table = read_table(path, options.max_rows == 0 ? all : options.max_rows);
-  require_rows(path, table);
-  const Columns targets = target_columns(path, table, options.columns.targets);
-  const Columns inputs = input_columns(path, table, options.columns.inputs, targets);
-  return {.name = file.stem().string(),
-          .source = path,
-          .input_names = names_of(table, inputs),
-          .target_names = names_of(table, targets),
-          .inputs = values_of(table, inputs),
-          .targets = values_of(table, targets),
-          .lines = std::move(table.lines)};
+  const std::string path = file == "-" ? "/dev/stdin" : file.string();
+  const std::unique_ptr<RecordFile> records = open_records(path, options);
+  Dataset data = Building(path, *records, options).run();
+  data.name = without_gz(file).stem().string();
+  data.source = file.string();
+  return data;
 }
 
 }  // namespace kalstream

@@ -13,9 +13,9 @@ constexpr std::string_view prefix = "gen:";
 
 bool is_generated(const std::string& source) { return source.starts_with(prefix); }
 
-Dataset load(const std::string& source, std::size_t rows, const ColumnChoice& columns) {
-  if (!is_generated(source)) return read_dataset(source, {.columns = columns, .max_rows = rows});
-  if (!columns.targets.empty() || !columns.inputs.empty())
+Dataset load(const std::string& source, std::size_t rows, const FieldChoice& fields) {
+  if (!is_generated(source)) return read_dataset(source, {.fields = fields, .max_rows = rows});
+  if (!fields.targets.empty() || !fields.inputs.empty())
     throw std::invalid_argument(
         "--target and --inputs choose columns of a file; a generator has its own");
   return generate(std::string_view(source).substr(prefix.size()), rows);
