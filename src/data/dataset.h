@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "data/dialect.h"
+#include "schema/dialect.h"
 #include "kalstream/schema.h"
 
 namespace kalstream {

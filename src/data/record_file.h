@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "data/dialect.h"
+#include "schema/dialect.h"
 #include "schema/record.h"
 
 namespace kalstream {

@@ -140,8 +140,11 @@ class Settling {
   void name_key_and_id() {
     if (!choice_.key.empty())
       for (const std::size_t k : require(names_, choice_.key, "key")) give(k, Role::key, "key");
-    for (std::size_t k = 0; k < names_.size() && !choice_.id.empty(); ++k)
+    if (choice_.id.empty()) return;
+    for (std::size_t k = 0; k < names_.size(); ++k)
       if (names_[k] == choice_.id && is_free(k)) return void(field(k).role = Role::id);
+    // Where lines are free to have other fields, others may have one.
+    if (!record_.is_row) schema_.fields.push_back({.name = choice_.id, .role = Role::id});
   }
 
   // Those the user names. In JSON a target may come later, with its id.
@@ -223,7 +226,7 @@ class Settling {
       }
     if (schema_.find(Role::target) != nullptr) return;
     // An id means that targets may come later; where lines are free to have other fields, they do.
-    if (schema_.find(Role::id) != nullptr && !record_.is_row)
+    if (!record_.is_row && std::ranges::find(names_, choice_.id) != names_.end())
       return add_later(std::string(default_target));
     for (std::size_t k = names_.size(); k-- > 0;)
       if (is_left_for_numbers(k)) {

@@ -25,13 +25,14 @@ struct FolderStore::Committed {
 // Models that left memory, each with the number of commits there had been: what is younger than a
 // commit does not belong to it.
 struct FolderStore::Spilled {
-  explicit Spilled(const fs::path& path) : database(path) {
-    database.run(
-        "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;"
-        "CREATE TABLE spilled (key BLOB, epoch INTEGER, state BLOB, PRIMARY KEY (key, epoch));");
-  }
+  explicit Spilled(const fs::path& path) : database(path) {}
 
-  Database database;
+  struct Tables : Database {
+    explicit Tables(const fs::path& path) : Database(path) {
+      run("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;"
+          "CREATE TABLE spilled (key BLOB, epoch INTEGER, state BLOB, PRIMARY KEY (key, epoch));");
+    }
+  } database;
   Database::Statement put{database, "INSERT OR REPLACE INTO spilled VALUES (?1, ?2, ?3)"};
   Database::Statement get{
       database, "SELECT state FROM spilled WHERE key = ?1 ORDER BY epoch DESC LIMIT 1"};

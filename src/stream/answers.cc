@@ -124,9 +124,13 @@ void AnswerWriter::write_header(std::string& to) const {
 void AnswerWriter::write_csv(const Answer& a, std::string& to) const {
   const std::size_t n_d = shape_.targets.size();
   if (a.sample > 0) fmt::format_to(std::back_inserter(to), "{}", a.sample);
-  to += ',' + csv_field(a.id);
-  if (shape_.keys) to += ',' + csv_field(a.key);
-  if (shape_.times) to += ',' + csv_field(a.time);
+  const auto add_name = [&](std::string_view text) {
+    to += ',';
+    if (!text.empty()) to += csv_field(text);
+  };
+  add_name(a.id);
+  if (shape_.keys) add_name(a.key);
+  if (shape_.times) add_name(a.time);
   fmt::format_to(std::back_inserter(to), ",{}", to_string(a.status));
   if (shape_.held) fmt::format_to(std::back_inserter(to), ",{}", a.held);
   const auto add = [&](bool there, const auto& value) {

@@ -1,5 +1,7 @@
 #include "stream/checkpoints.h"
 
+#include <utility>
+
 #include "stream/stream_state.h"
 
 namespace kalstream {

@@ -1,6 +1,9 @@
 #include "stream/line_records.h"
 
+#include <utility>
+
 #include "core/archive.h"
+#include "data/dataset.h"
 
 namespace kalstream {
 
