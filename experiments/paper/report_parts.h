@@ -9,7 +9,7 @@
 
 namespace kalstream::paper {
 
-// One part each; it is empty where there is nothing to show.
+// One part each; of searches there is at least one.
 void add_table1(const Table1& t, view::Document& doc);
 void add_figures(const Table1& t, view::Document& doc);
 void add_table2(const Table2& t, view::Document& doc);

@@ -1,6 +1,7 @@
 #include "update/block_kalman.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/archive.h"
 #include "core/finite.h"
