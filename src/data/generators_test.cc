@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "core/rng.h"
-#include "data/robots.h"
+#include "data/generators/robots.h"
 #include "support.h"
 
 namespace kalstream {

@@ -29,8 +29,6 @@ StepStatus FirstOrder::update(std::span<const double> e, std::span<const double>
   return StepStatus::applied;
 }
 
-double FirstOrder::pull() const { return t_ >= first_return ? 3e-5 : 0; }
-
 void FirstOrder::reset() {
   t_ = 0;
   reset_state();
@@ -129,12 +127,15 @@ class AdamRule final : public FirstOrder {
 
 }  // namespace
 
+template <>
 std::unique_ptr<UpdateRule> make_rule(const Sgd& options, const ParameterLayout& layout) {
   return std::make_unique<SgdRule>(options, layout.size());
 }
+template <>
 std::unique_ptr<UpdateRule> make_rule(const RmsProp& options, const ParameterLayout& layout) {
   return std::make_unique<RmsPropRule>(options, layout.size());
 }
+template <>
 std::unique_ptr<UpdateRule> make_rule(const Adam& options, const ParameterLayout& layout) {
   return std::make_unique<AdamRule>(options, layout.size());
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/aligned.h"
+#include "update/longevity.h"
 #include "update/update_rule.h"
 
 namespace kalstream {
@@ -22,11 +23,8 @@ class FirstOrder : public UpdateRule {
   /// is scale·g. False if a weight would be beyond use or the state non-finite.
   virtual bool propose(double mu, double scale, const double* g, std::span<const double> theta,
                        double* theta_new) = 0;
-  /// How strongly weights are pulled towards 0, as part of the gradient: of ½·pull·‖θ‖². Steps that
-  /// are as large however small the gradient make weights walk at random along what hardly matters,
-  /// until the network breaks out. There the pull is most of the gradient; where samples speak, it
-  /// is next to nothing. It begins when the prior of the Kalman rules returns.
-  double pull() const;
+  /// How strongly weights are pulled towards 0 in the update under way.
+  double pull() const { return Longevity::pull(t_); }
   /// Takes over the proposed state.
   virtual void accept() {}
   virtual void reset_state() {}

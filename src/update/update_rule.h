@@ -14,9 +14,6 @@ namespace kalstream {
 
 class Archive;
 
-/// The update from which on rules are held together for a long life; published runs are shorter.
-inline constexpr std::uint64_t first_return = 131'072;
-
 class UpdateRule {
  public:
   virtual ~UpdateRule() = default;
@@ -56,12 +53,8 @@ class UpdateRule {
   UpdateRule& operator=(const UpdateRule&) = default;
 };
 
-std::unique_ptr<UpdateRule> make_rule(const Sgd& options, const ParameterLayout& layout);
-std::unique_ptr<UpdateRule> make_rule(const RmsProp& options, const ParameterLayout& layout);
-std::unique_ptr<UpdateRule> make_rule(const Adam& options, const ParameterLayout& layout);
-std::unique_ptr<UpdateRule> make_rule(const Ekf& options, const ParameterLayout& layout);
-std::unique_ptr<UpdateRule> make_rule(const Dekf& options, const ParameterLayout& layout);
-std::unique_ptr<UpdateRule> make_rule(const Iekf& options, const ParameterLayout& layout);
-std::unique_ptr<UpdateRule> make_rule(const Algorithm1& options, const ParameterLayout& layout);
+/// The rule that options describe. Every rule defines this for its own options, in its own file.
+template <class Options>
+std::unique_ptr<UpdateRule> make_rule(const Options& options, const ParameterLayout& layout);
 
 }  // namespace kalstream

@@ -16,6 +16,8 @@ using Eigen::VectorXd;
 using test::normals;
 using test::Vector;
 
+constexpr std::uint64_t first_return = Longevity::first_return;
+
 MatrixXd covariance(const BlockKalman& rule, std::size_t i) {
   const auto n = static_cast<Eigen::Index>(block_size(rule.block(i)));
   const Vector packed = rule.covariance(i);
@@ -119,7 +121,7 @@ TEST(LimitedGrowth, TakesNothingFromWeightsThatLearn) {
   EXPECT_GT(near_steady, 0.95 * steps / 50);
 }
 
-// The 131,072nd update and the 64th after each: the textbook update, then one weight of every block
+// From the first return on, every 64th update: the textbook update, then one weight of every block
 // is measured to be 0. Skipped samples count, and are the fast way there.
 TEST(ReturnToPrior, MeasuresOneWeightOfEveryBlockToBeZero) {
   const double p1 = 2;
@@ -136,16 +138,16 @@ TEST(ReturnToPrior, MeasuresOneWeightOfEveryBlockToBeZero) {
                          layout);
         Rng rng(5);
         AlignedVector theta = test::aligned(normals(rng, n_theta));
-        for (int t = 0; t < 131'072 - 100; ++t) rule.skip();
+        for (std::uint64_t t = 0; t < first_return - 100; ++t) rule.skip();
         int returned = 0;
-        for (std::uint64_t t = 131'072 - 100; t < 131'072 + 500; ++t) {
+        for (std::uint64_t t = first_return - 100; t < first_return + 500; ++t) {
           const Vector H = normals(rng, n_d * n_theta, 0.3);
           const Vector e = normals(rng, n_d, 0.1);
           std::vector<MatrixXd> P;
           for (std::size_t i = 0; i < rule.block_count(); ++i) P.push_back(covariance(rule, i));
           const AlignedVector expected = theta;
           ASSERT_EQ(rule.update(e, H, theta), StepStatus::applied);
-          const bool returns = t + 1 >= 131'072 && (t + 1) % 64 == 0;
+          const bool returns = t + 1 >= first_return && (t + 1) % 64 == 0;
           returned += returns ? 1 : 0;
           for (std::size_t i = 0; i < P.size(); ++i) {
             const auto n = P[i].rows();
@@ -193,7 +195,7 @@ TEST(ReturnToPrior, TakesBackWeightsThatLearnNothing) {
                     .process_noise = q,
                     .noise_floor = 1},
                    layout);
-  for (int t = 0; t < 131'072; ++t) rule.skip();
+  for (std::uint64_t t = 0; t < first_return; ++t) rule.skip();
   AlignedVector theta(layout.size(), 3.0);
   Vector H(layout.size());
   H[3] = 1;
@@ -208,8 +210,8 @@ TEST(ReturnToPrior, TakesBackWeightsThatLearnNothing) {
   }
 }
 
-// RMSprop and Adam: the textbook's steps up to the 131,071st update, then with 3e-5 θ in the
-// gradient.
+// RMSprop and Adam: the textbook's steps until the prior of the Kalman rules returns, then with
+// 3e-5 θ in the gradient.
 TEST(ReturnToPrior, PullsTheWeightsOfFirstOrderRules) {
   const ParameterLayout layout(test::small_network(1, 1, 1));
   const std::size_t n = layout.size();
@@ -219,8 +221,8 @@ TEST(ReturnToPrior, PullsTheWeightsOfFirstOrderRules) {
   AlignedVector theta = test::aligned(normals(rng, n));
   AlignedVector root_theta = theta;
   const Vector nothing(n);
-  const int before = 131'072 - 100;
-  for (int t = 0; t < before; ++t) {
+  const std::uint64_t before = first_return - 100;
+  for (std::uint64_t t = 0; t < before; ++t) {
     ASSERT_EQ(rule->update(Vector{0}, nothing, theta), StepStatus::applied);
     ASSERT_EQ(root_rule->update(Vector{0}, nothing, root_theta), StepStatus::applied);
   }
@@ -229,20 +231,21 @@ TEST(ReturnToPrior, PullsTheWeightsOfFirstOrderRules) {
   Vector m(n);
   Vector v(n);
   Vector root_v(n);
-  for (int t = before + 1; t < before + 500; ++t) {
+  for (std::uint64_t t = before + 1; t < before + 500; ++t) {
     const Vector H = normals(rng, n, 0.3);
     const double e = 0.1 * rng.normal();
     AlignedVector expected = theta;
     AlignedVector root_expected = root_theta;
     ASSERT_EQ(rule->update(Vector{e}, H, theta), StepStatus::applied);
     ASSERT_EQ(root_rule->update(Vector{e}, H, root_theta), StepStatus::applied);
-    const double pull = t >= 131'072 ? 3e-5 : 0;
+    const double pull = t >= first_return ? 3e-5 : 0;
     for (std::size_t k = 0; k < n; ++k) {
       const double g = -e * H[k] + pull * expected[k];
       m[k] = adam.first_decay * m[k] + (1 - adam.first_decay) * g;
       v[k] = adam.second_decay * v[k] + (1 - adam.second_decay) * g * g;
-      expected[k] -= 0.01 * m[k] / (1 - std::pow(adam.first_decay, t)) /
-                     (std::sqrt(v[k] / (1 - std::pow(adam.second_decay, t))) + adam.epsilon);
+      expected[k] -= 0.01 * m[k] / (1 - std::pow(adam.first_decay, static_cast<double>(t))) /
+                     (std::sqrt(v[k] / (1 - std::pow(adam.second_decay, static_cast<double>(t)))) +
+                      adam.epsilon);
       const double root_g = -e * H[k] + pull * root_expected[k];
       root_v[k] = rmsprop.decay * root_v[k] + (1 - rmsprop.decay) * root_g * root_g;
       root_expected[k] -= 0.01 * root_g / (std::sqrt(root_v[k]) + rmsprop.epsilon);
@@ -262,10 +265,10 @@ TEST(ReturnToPrior, GoesOnFromASnapshot) {
   const auto learn = [](Learner& one, double x) {
     return one.learn(Vector{x}, Vector{0.5 * std::tanh(x)}).covariance_trace;
   };
-  for (int t = 0; t < 131'000; ++t) learn(*learner, rng.normal());
+  for (std::uint64_t t = 0; t < first_return - 100; ++t) learn(*learner, rng.normal());
   auto stopped = learner->clone();
   const auto asked = learner->clone();
-  for (int t = 131'000; t < 131'500; ++t) {
+  for (std::uint64_t t = first_return - 100; t < first_return + 400; ++t) {
     const double x = rng.normal();
     if (t % 16 == 0) stopped = load(save(*stopped));
     asked->predict(Vector{x});

@@ -1,4 +1,4 @@
-#include "data/robots.h"
+#include "data/generators/robots.h"
 
 #include <cmath>
 #include <numbers>

@@ -1,0 +1,55 @@
+// Friedman's function, whose inputs may change roles.
+#include <array>
+#include <cmath>
+#include <numbers>
+
+#include "data/generators/stream.h"
+
+namespace kalstream::generator {
+namespace {
+
+// Friedman #1 on inputs x ~ U(0, 1)¹⁰, their roles moved on by `shift`:
+// f = 10 sin(π x₁x₂) + 20 (x₃ − ½)² + 10 x₄ + 5 x₅.
+double friedman1(const std::array<double, 10>& x, std::size_t shift) {
+  const auto at = [&](std::size_t i) { return x[(i - 1 + shift) % x.size()]; };
+  const double bend = at(3) - 0.5;
+  return 10 * std::sin(std::numbers::pi * at(1) * at(2)) + 20 * bend * bend + 10 * at(4) +
+         5 * at(5);
+}
+
+// d = (1 − w) f_k + w f_{k+1} + noise, k = ⌊t/period⌋; w = 0, or t/period − k if the drift is
+// gradual; k stays 0 without drift.
+Stream drifting(const Settings& settings) {
+  const bool drifts = !settings.is("drift", "none");
+  const bool gradual = settings.is("drift", "gradual");
+  const std::size_t period = settings.count("period");
+  const double noise = settings.number("noise");
+  return {numbered("x", 10), "y",
+          [=, rng = settings.rng(), t = std::size_t{0}](std::span<double> inputs) mutable {
+            std::array<double, 10> x;
+            for (std::size_t i = 0; i < x.size(); ++i) {
+              x[i] = rng.uniform();
+              inputs[i] = 2 * std::numbers::sqrt3 * (x[i] - 0.5);
+            }
+            const std::size_t k = drifts ? t / period : 0;
+            const double w =
+                gradual ? static_cast<double>(t % period) / static_cast<double>(period) : 0;
+            ++t;
+            const double f = (1 - w) * friedman1(x, k) + w * friedman1(x, k + 1);
+            return target_of(f + noise * rng.normal(), 14.4, 16);
+          }};
+}
+
+}  // namespace
+
+Generator friedman() {
+  return {{"friedman",
+           "Friedman's function #1, 5 of 10 inputs matter; which ones may drift",
+           {choice({"none", "abrupt", "gradual"}, "drift", "none",
+                   "roles move on by one input every period, at once or all along"),
+            whole({1, 1e9}, "period", 1000, "rows between drifts"),
+            real({0, 100}, "noise", 1, "deviation of the noise (the function's is 4.9)")}},
+          drifting};
+}
+
+}  // namespace kalstream::generator

@@ -1,0 +1,274 @@
+#include "update/covariance.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "core/archive.h"
+
+namespace kalstream {
+
+using kernels::active;
+using kernels::width;
+
+namespace {
+
+// A block of more weights is passed over in a fixed number of parts, whoever does the work: sums
+// are taken in the same order for any number of threads.
+constexpr std::size_t largest_undivided = 4000;
+constexpr std::size_t parts = 16;
+
+// The first column of tiles of a part: all parts have about as many of the N(N+1)/2 tiles.
+std::size_t first_column(std::size_t part, std::size_t N) {
+  const double left = 1 - static_cast<double>(part) / parts;
+  return N - static_cast<std::size_t>(std::sqrt(left) * static_cast<double>(N));
+}
+
+// f(number) for every number of a group's array that belongs to the block in `lane`.
+void for_each_of(const BlockGroup& g, std::size_t lane, std::span<double> numbers, auto f) {
+  const std::size_t step = g.interleaved ? width : 1;
+  for (std::size_t k = g.interleaved ? lane : 0; k < numbers.size(); k += step) f(numbers[k]);
+}
+
+}  // namespace
+
+Covariance::Covariance(std::vector<Block> blocks, std::size_t n_d, std::size_t threads)
+    : n_d_(n_d),
+      S_size_(n_d * n_d * width),
+      groups_(std::move(blocks)),
+      P_(groups_.P_size()),
+      D_(groups_.vector_size()),
+      D_new_(D_.size()),
+      V_(n_d * D_.size()),
+      W_(n_d * D_.size()),
+      S_(groups_.size() * S_size_),
+      workers_(groups_.largest_in_tiles() > largest_undivided ? std::min(threads, parts) : 1) {
+  for (const BlockGroup& g : groups_) {
+    H_.resize(std::max(H_.size(), n_d_ * g.size()));
+    if (!g.interleaved && g.n > largest_undivided)
+      parts_of_V_.resize(std::max(parts_of_V_.size(), parts * n_d_ * g.size()));
+  }
+}
+
+void Covariance::reset(double p1) {
+  downdate_waits_ = false;
+  backward_ = false;
+  std::fill(P_.begin(), P_.end(), 0.0);
+  std::fill(D_.begin(), D_.end(), 0.0);
+  for (const BlockGroup& g : groups_)
+    for (std::size_t k = 0; k < g.n; ++k)
+      for (std::size_t l = 0; l < g.blocks; ++l) D_[g.offset + g.place(l, k)] = p1;
+  sum_trace();
+}
+
+// P as it is: if the downdate waits, it waits in the snapshot, too.
+void Covariance::exchange(Archive& archive) {
+  archive.number(trace_, Archive::positive);
+  archive.flag(backward_);
+  archive.flag(downdate_waits_);
+  for (const BlockGroup& g : groups_)
+    for (std::size_t lane = 0; lane < g.blocks; ++lane) {
+      double* P = P_of(g);
+      archive.size(g.n);
+      for (std::size_t r = 0; r < g.n; ++r) {
+        for (std::size_t c = 0; c < r; ++c) {
+          double& p = P[g.place(lane, r, c)];
+          archive.number(p);
+          if (archive.reading() && !g.interleaved && r / width == c / width)
+            P[g.place(lane, c, r)] = p;
+        }
+        archive.number(D_[g.offset + g.place(lane, r)], Archive::positive);
+      }
+      for (std::size_t k = 0; k < waiting(); ++k)
+        for (std::size_t r = 0; r < g.n; ++r)
+          archive.number(W_[n_d_ * g.offset + k * g.size() + g.place(lane, r)]);
+    }
+}
+
+std::vector<double> Covariance::block(std::size_t i) const {
+  const BlockGroup& g = groups_.of_block(i);
+  AlignedVector P(P_.begin() + g.P_offset, P_.begin() + g.P_offset + g.P_size);
+  downdate(g, P.data());
+  const std::size_t lane = i - g.first_block;
+  std::vector<double> packed;
+  for (std::size_t r = 0; r < g.n; ++r) {
+    for (std::size_t c = 0; c < r; ++c) packed.push_back(P[g.place(lane, r, c)]);
+    packed.push_back(variance(g, lane, r));
+  }
+  return packed;
+}
+
+// ---- One sample
+
+void Covariance::multiply(std::span<const double> H) {
+  const std::size_t n_theta = H.size() / n_d_;
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    const BlockGroup& g = groups_[backward_ ? groups_.size() - 1 - i : i];
+    for (std::size_t k = 0; k < n_d_; ++k)
+      groups_.gather(g, H.data() + k * n_theta, &H_[k * g.size()]);
+    pass(g);
+    form_S(g);
+  }
+  downdate_waits_ = false;
+}
+
+// P ← P − WWᵀ off the diagonal if that still waits, and V = PHᵀ.
+void Covariance::pass(const BlockGroup& g) {
+  const double* D = &D_[g.offset];
+  double* V = V_of(g);
+  if (g.interleaved) {
+    active().interleaved_pass(g.n, P_of(g), D, waiting(), W_of(g), n_d_, H_.data(), V);
+  } else if (g.n <= largest_undivided) {
+    std::fill_n(V, n_d_ * g.size(), 0.0);
+    active().tiled_pass(g.rows, 0, g.rows, backward_, P_of(g), D, waiting(), W_of(g), n_d_,
+                        H_.data(), V);
+  } else {
+    pass_in_parts(g);
+  }
+}
+
+// The same; part p has columns of its own, and meets only rows from the first of them on.
+void Covariance::pass_in_parts(const BlockGroup& g) {
+  const std::size_t n = g.size();
+  workers_.run(parts, [&](std::size_t k) {
+    const std::size_t part = backward_ ? parts - 1 - k : k;
+    const std::size_t first = first_column(part, g.rows);
+    double* V_part = &parts_of_V_[part * n_d_ * n];
+    for (std::size_t d = 0; d < n_d_; ++d)
+      std::fill(V_part + d * n + width * first, V_part + (d + 1) * n, 0.0);
+    active().tiled_pass(g.rows, first, first_column(part + 1, g.rows), backward_, P_of(g),
+                        &D_[g.offset], waiting(), W_of(g), n_d_, H_.data(), V_part);
+  });
+  double* V = V_of(g);
+  std::fill_n(V, n_d_ * n, 0.0);
+  for (std::size_t part = 0; part < parts; ++part)
+    for (std::size_t d = 0; d < n_d_; ++d) {
+      const std::size_t first = d * n + width * first_column(part, g.rows);
+      active().axpy((d + 1) * n - first, 1, &parts_of_V_[part * n_d_ * n + first], V + first);
+    }
+}
+
+// S_i = H_iP_iH_iᵀ for every block of the group.
+void Covariance::form_S(const BlockGroup& g) {
+  const double* V = V_of(g);
+  for (std::size_t k = 0; k < n_d_; ++k)
+    for (std::size_t l = 0; l <= k; ++l) {
+      double* S_kl = &S_[g.index * S_size_ + (k * n_d_ + l) * width];
+      active().lane_dots(g.rows, &H_[k * g.size()], V + l * g.size(), S_kl);
+      if (!g.interleaved) std::fill_n(S_kl, width, active().sum(width, S_kl));
+    }
+}
+
+int Covariance::propose(const BlockGroup& g, std::span<const double> L, double q, double& trace) {
+  return active().gain(g.rows, n_d_, L.data(), q, &D_[g.offset], V_of(g), &D_new_[g.offset],
+                       &trace);
+}
+
+void Covariance::accept(double trace) {
+  take_over();
+  backward_ = !backward_;
+  trace_ = trace;
+}
+
+void Covariance::take_over() {
+  std::swap(D_, D_new_);
+  std::swap(W_, V_);
+  downdate_waits_ = true;
+}
+
+void Covariance::sum_trace() { trace_ = active().sum(D_.size(), D_.data()); }
+
+// The downdate that waits, on P or a copy of it.
+void Covariance::downdate(const BlockGroup& g, double* P) const {
+  const double* D = &D_[g.offset];
+  if (g.interleaved)
+    active().interleaved_pass(g.n, P, D, waiting(), W_of(g), 0, nullptr, nullptr);
+  else
+    active().tiled_pass(g.rows, 0, g.rows, false, P, D, waiting(), W_of(g), 0, nullptr, nullptr);
+}
+
+// ---- Single weights measured
+
+// Columns of P are read, so nothing may wait. Of the n_d vectors w there is only one.
+void Covariance::start_measuring() {
+  for (const BlockGroup& g : groups_) downdate(g, P_of(g));
+  downdate_waits_ = false;
+  std::copy(D_.begin(), D_.end(), D_new_.begin());
+  std::fill(V_.begin(), V_.end(), 0.0);
+}
+
+bool Covariance::propose_measurement(const BlockGroup& g, std::size_t k, double v,
+                                     std::span<double> roots) {
+  const double* P = P_of(g);
+  double* w = V_of(g);
+  bool sound = true;
+  for (std::size_t lane = 0; lane < g.blocks; ++lane) {
+    const double p_kk = variance(g, lane, k);
+    roots[lane] = std::sqrt(p_kk + v);
+    for (std::size_t r = 0; r < g.n; ++r) {
+      const double p_rk = r == k ? p_kk : r > k ? P[g.place(lane, r, k)] : P[g.place(lane, k, r)];
+      const std::size_t at = g.place(lane, r);
+      w[at] = p_rk / roots[lane];
+      D_new_[g.offset + at] -= w[at] * w[at];
+      sound = sound && D_new_[g.offset + at] > 0;
+    }
+  }
+  return sound;
+}
+
+void Covariance::accept_measurements() {
+  take_over();
+  sum_trace();
+}
+
+// ---- Changes that cannot fail
+
+void Covariance::add(double q) {
+  for (double& d : D_) d = d > 0 ? d + q : 0;
+  sum_trace();
+}
+
+void Covariance::inflate(double epsilon) {
+  for (double& d : D_) d += epsilon * d;
+  sum_trace();
+}
+
+void Covariance::halve_from(double limit) {
+  const auto is_over = [&](double d) { return d >= limit; };
+  bool any = false;
+  for (const double d : D_) any |= is_over(d);
+  if (!any) return;
+  for (const BlockGroup& g : groups_)
+    for (std::size_t lane = 0; lane < g.blocks; ++lane) {
+      bool over = false;
+      for (std::size_t r = 0; r < g.n && !over; ++r) over = is_over(variance(g, lane, r));
+      if (over) halve(g, lane);
+    }
+  sum_trace();
+}
+
+void Covariance::halve(const BlockGroup& g, std::size_t lane) {
+  downdate(g, P_of(g));
+  std::fill_n(&W_[n_d_ * g.offset], n_d_ * g.size(), 0.0);
+  const auto half = [](double& p) { p /= 2; };
+  for_each_of(g, lane, {P_of(g), g.P_size}, half);
+  for_each_of(g, lane, {&D_[g.offset], g.size()}, half);
+}
+
+void Covariance::drop_impossible_correlations() {
+  for (const BlockGroup& g : groups_)
+    for (std::size_t lane = 0; lane < g.blocks; ++lane)
+      if (has_impossible_correlation(g, lane))
+        for_each_of(g, lane, {P_of(g), g.P_size}, [](double& p) { p = 0; });
+}
+
+bool Covariance::has_impossible_correlation(const BlockGroup& g, std::size_t lane) const {
+  const double* P = P_.data() + g.P_offset;
+  const auto deviation = [&](std::size_t r) { return std::sqrt(variance(g, lane, r)); };
+  for (std::size_t r = 0; r < g.n; ++r)
+    for (std::size_t c = 0; c < r; ++c)
+      if (std::abs(P[g.place(lane, r, c)]) > deviation(r) * deviation(c)) return true;
+  return false;
+}
+
+}  // namespace kalstream

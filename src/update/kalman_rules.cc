@@ -1,0 +1,53 @@
+// Which settings of the block-Kalman filter each rule is.
+#include "update/block_kalman.h"
+
+namespace kalstream {
+
+template <>
+std::unique_ptr<UpdateRule> make_rule(const Ekf& o, const ParameterLayout& layout) {
+  return std::make_unique<BlockKalman>(
+      BlockKalmanOptions{.partition = Partition::full,
+                         .initial_covariance = o.initial_covariance,
+                         .process_noise = o.process_noise,
+                         .noise_floor = o.measurement_noise,
+                         .threads = o.threads},
+      layout);
+}
+
+template <>
+std::unique_ptr<UpdateRule> make_rule(const Dekf& o, const ParameterLayout& layout) {
+  return std::make_unique<BlockKalman>(
+      BlockKalmanOptions{.partition = o.partition,
+                         .shared_innovation = true,
+                         .output_apart = o.output_apart,
+                         .initial_covariance = o.initial_covariance,
+                         .process_noise = o.process_noise,
+                         .noise_floor = o.measurement_noise},
+      layout);
+}
+
+template <>
+std::unique_ptr<UpdateRule> make_rule(const Iekf& o, const ParameterLayout& layout) {
+  return std::make_unique<BlockKalman>(
+      BlockKalmanOptions{.partition = o.partition,
+                         .initial_covariance = o.initial_covariance,
+                         .process_noise = o.process_noise,
+                         .noise_floor = o.measurement_noise},
+      layout);
+}
+
+template <>
+std::unique_ptr<UpdateRule> make_rule(const Algorithm1& o, const ParameterLayout& layout) {
+  const double bound = o.error_bound;
+  return std::make_unique<BlockKalman>(
+      BlockKalmanOptions{.partition = o.partition,
+                         .initial_covariance = o.initial_covariance,
+                         .process_noise = o.process_noise,
+                         .noise_floor = o.noise_floor,
+                         .noise_factor = o.noise_factor,
+                         .gate_threshold = o.gate == Gate::bound ? 4 * bound : 4 * bound * bound,
+                         .process_noise_when_gated = o.process_noise_when_gated},
+      layout);
+}
+
+}  // namespace kalstream
