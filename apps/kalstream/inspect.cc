@@ -7,10 +7,11 @@
 #include <memory>
 
 #include "commands.h"
-#include "config/settings.h"
 #include "data/source.h"
+#include "eval/contenders.h"
 #include "eval/statistics.h"
 #include "io/snapshot_file.h"
+#include "kalstream/settings.h"
 #include "learner/auto.h"
 #include "learner/footprint.h"
 #include "stream/checkpoint.h"

@@ -8,8 +8,8 @@
 #include <optional>
 
 #include "commands.h"
-#include "config/settings.h"
 #include "eval/budget.h"
+#include "eval/contenders.h"
 #include "io/atomic_file.h"
 #include "stream/session.h"
 #include "view/progress.h"

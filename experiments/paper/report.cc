@@ -7,9 +7,10 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "config/settings.h"
+#include "eval/contenders.h"
 #include "eval/statistics.h"
 #include "io/machine.h"
+#include "kalstream/settings.h"
 #include "kalstream/version.h"
 #include "kernels/dispatch.h"
 #include "view/chart.h"

@@ -10,11 +10,11 @@
 #include <cmath>
 #include <cstring>
 
-#include "config/settings.h"
 #include "core/archive.h"
 #include "core/envelope.h"
 #include "io/atomic_file.h"
 #include "io/snapshot_file.h"
+#include "kalstream/settings.h"
 #include "kalstream/version.h"
 
 namespace kalstream {

@@ -1,4 +1,4 @@
-#include "config/settings.h"
+#include "kalstream/settings.h"
 
 #include <gtest/gtest.h>
 
