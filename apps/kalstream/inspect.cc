@@ -145,6 +145,7 @@ void describe(const Contender& c) {
   fmt::print("{}, {}, {:.3g} MiB\n", plural(f.weights, "weight"),
              plural(f.covariance_blocks, "covariance block"), f.bytes / (1 << 20));
   if (blend != nullptr) describe_experts(*blend, network);
+  if (const std::string remark = remark_on(c.options); !remark.empty()) fmt::print("{}\n", remark);
   view::Table table({{"key for --set", view::Align::left},
                      {"value", view::Align::left},
                      {"meaning", view::Align::left}});

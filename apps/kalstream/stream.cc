@@ -11,6 +11,7 @@
 #include "eval/budget.h"
 #include "eval/contenders.h"
 #include "io/atomic_file.h"
+#include "kalstream/settings.h"
 #include "stream/session.h"
 #include "view/progress.h"
 #include "view/table.h"
@@ -117,7 +118,8 @@ auto maker(const StreamArguments& a, const std::function<void(const std::string&
     });
   }
   auto chosen = std::make_shared<std::size_t>(0);  // experts within the budget, once measured
-  return Make([c = contender_of(a), budget = a.budget_us, chosen, say](
+  auto told = std::make_shared<bool>(false);       // what has no effect
+  return Make([c = contender_of(a), budget = a.budget_us, chosen, told, say](
                   std::size_t inputs, std::size_t outputs) mutable {
     c.options.network.inputs = inputs;
     c.options.network.outputs = outputs;
@@ -126,6 +128,8 @@ auto maker(const StreamArguments& a, const std::function<void(const std::string&
           fmt::format("{} has nothing to predict from: the stream has no inputs; give --lags 8, or "
                       "use auto",
                       c.name));
+    if (!std::exchange(*told, true))
+      if (const std::string remark = remark_on(c.options); !remark.empty()) say(remark);
     auto* rule = std::get_if<Auto>(&c.options.rule);
     if (budget > 0 && *chosen == 0) {
       c.options.validate();
