@@ -4,6 +4,7 @@
 #include <matio.h>
 #include <sys/stat.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "end_to_end/program.h"
@@ -160,7 +161,9 @@ TEST(Run, StopsWhenZerosAndOnesAreSustained) {
   const Workplace w;
   w.file("d.csv", [] {
     std::string text;
-    for (int t = 0; t < 900; ++t) text += t % 2 == 0 ? "1,1\n" : "-1,0\n";
+    for (int t = 0; t < 900; ++t)  // predictions of 0 are of either sign
+      text += std::to_string((t % 2 == 0 ? 1 : -1) + 0.3 * std::sin(t)) +
+              (t % 2 == 0 ? ",1\n" : ",0\n");
     return text;
   }());
   const Json run = run_json(w, "--data d.csv --learner rls --stop-when-sustained")["runs"][0];
