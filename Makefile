@@ -90,7 +90,7 @@ test-python-full: python
 
 # For the Python that runs make, under build/wheels
 wheel: $(PYTHON_VENV)/ready
-	@tools/install-packages.sh g++ libfmt-dev
+	@tools/install-packages.sh g++
 	$(PYTHON_VENV)/bin/pip wheel --quiet --no-deps --wheel-dir build/wheels .
 
 # What is written by programs: the C++ reference (build/docs/cpp), docs/cli-reference.md, the notebooks' pages;

@@ -15,9 +15,9 @@
 #include <filesystem>
 #include <map>
 
-#include "config/settings.h"
 #include "core/rng.h"
 #include "data/source.h"
+#include "eval/contenders.h"
 #include "eval/parallel.h"
 #include "io/machine.h"
 #include "kalstream/interval.h"

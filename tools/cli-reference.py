@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes docs/cli-reference.md from the program's own help texts; with --check only says whether it is up to date.
+"""Writes docs/cli-reference.md from the program's own help texts and lists of settings; with --check only says whether it is up to date.
 
     tools/cli-reference.py [--check] [PROGRAM]
 """
@@ -19,6 +19,18 @@ def help_of(program, *command):
     return "\n".join(line.rstrip() for line in text.rstrip().splitlines())
 
 
+def learners(program):
+    told = subprocess.run([program, "inspect", "--learner", "?"], capture_output=True, text=True).stderr
+    return re.search(r"known: (.*)", told)[1].split(", ")
+
+
+def settings_of(program, learner):
+    """The table of settings, without the lines above it that tell sizes."""
+    text = subprocess.run([program, "inspect", "--learner", learner], capture_output=True, text=True, check=True).stdout
+    table = text[text.index("key for --set") :].splitlines()[2:-1]
+    return "\n".join(line.rstrip() for line in table) or "none"
+
+
 def page(program):
     overview = help_of(program)
     commands = re.findall(r"^  (\w+) {2,}", overview.split("Subcommands:")[1].split("\n\n")[0], re.M)
@@ -26,12 +38,16 @@ def page(program):
         "<!-- Written by tools/cli-reference.py. -->",
         "# Command line reference",
         "What `kalstream --help` and `kalstream COMMAND --help` say; [command-line.md](command-line.md) explains it.",
-        " · ".join(f"[{command}](#kalstream-{command})" for command in commands),
+        " · ".join(f"[{command}](#kalstream-{command})" for command in commands)
+        + " · [settings](#settings-of-each-learner)",
         "## kalstream",
         f"```\n{overview}\n```",
     ]
     for command in commands:
         parts += [f"## kalstream {command}", f"```\n{help_of(program, command)}\n```"]
+    parts += ["## Settings of each learner", "Key for `--set`, default and meaning, as `kalstream inspect` lists them."]
+    for learner in learners(program):
+        parts += [f"### {learner}", f"```\n{settings_of(program, learner)}\n```"]
     return "\n\n".join(parts) + "\n"
 
 

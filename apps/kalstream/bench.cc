@@ -9,11 +9,12 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.h"
-#include "config/settings.h"
 #include "eval/budget.h"
+#include "eval/contenders.h"
 #include "eval/statistics.h"
 #include "io/atomic_file.h"
 #include "io/machine.h"
+#include "kalstream/settings.h"
 #include "kalstream/version.h"
 #include "kernels/dispatch.h"
 #include "learner/footprint.h"

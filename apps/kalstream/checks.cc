@@ -51,6 +51,16 @@ void check_is_for_mixtures(const std::string& option, const std::vector<Contende
       option));
 }
 
+void check_can_be_sustained(const Dataset& data) {
+  const auto levels = decision_levels(data);
+  for (std::size_t k = 0; k < levels.size(); ++k)
+    if (std::isnan(levels[k]))
+      throw DataError(fmt::format(
+          "{}: --stop-when-sustained counts correct signs, or correct values of a target that has "
+          "two; \"{}\" has more, all of one sign",
+          data.source, data.target_names[k]));
+}
+
 void check_something_to_predict(const Dataset& data, std::size_t steps) {
   const double variance = target_variance(data, steps);
   const std::string target = fmt::format("{}", fmt::join(data.target_names, ", "));

@@ -7,10 +7,11 @@
 #include <memory>
 
 #include "commands.h"
-#include "config/settings.h"
 #include "data/source.h"
+#include "eval/contenders.h"
 #include "eval/statistics.h"
 #include "io/snapshot_file.h"
+#include "kalstream/settings.h"
 #include "learner/auto.h"
 #include "learner/footprint.h"
 #include "engine/checkpoint.h"
@@ -144,6 +145,7 @@ void describe(const Contender& c) {
   fmt::print("{}, {}, {:.3g} MiB\n", plural(f.weights, "weight"),
              plural(f.covariance_blocks, "covariance block"), f.bytes / (1 << 20));
   if (blend != nullptr) describe_experts(*blend, network);
+  if (const std::string remark = remark_on(c.options); !remark.empty()) fmt::print("{}\n", remark);
   view::Table table({{"key for --set", view::Align::left},
                      {"value", view::Align::left},
                      {"meaning", view::Align::left}});

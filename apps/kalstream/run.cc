@@ -12,14 +12,15 @@
 #include "checks.h"
 #include "commands.h"
 #include "comparison_view.h"
-#include "config/settings.h"
 #include "core/finite.h"
 #include "data/source.h"
 #include "eval/budget.h"
+#include "eval/contenders.h"
 #include "eval/parallel.h"
 #include "io/atomic_file.h"
 #include "io/results.h"
 #include "io/snapshot_file.h"
+#include "kalstream/settings.h"
 #include "learner/footprint.h"
 #include "view/progress.h"
 #include "view/table.h"
@@ -154,7 +155,8 @@ void keep_within_budget(const RunArguments& a, const Dataset& data,
 }
 
 // What was asked for and has no effect.
-std::string remarks_on_options(const RunArguments& a, const std::vector<Contender>& contenders) {
+std::string remarks_on_options(const RunArguments& a, const Dataset& data,
+                               const std::vector<Contender>& contenders) {
   std::vector<std::string> raw;
   for (const Contender& c : contenders)
     if (takes_raw_data(c.options.rule)) raw.push_back(c.name);
@@ -166,6 +168,9 @@ std::string remarks_on_options(const RunArguments& a, const std::vector<Contende
     text += fmt::format(
         "--preset chooses the rows but no settings for {}: nothing is published for {}\n",
         fmt::join(raw, ", "), raw.size() == 1 ? "it" : "them");
+  for (const Contender& c : contenders)
+    if (const std::string remark = remark_on(options_on(c, data)); !remark.empty())
+      text += remark + "\n";
   return text;
 }
 
@@ -214,6 +219,7 @@ void run(const RunArguments& a) {
   check_inputs(data, contenders);
   check_target_range(data, contenders, steps);
   check_something_to_predict(data, steps);
+  if (a.stop_when_sustained) check_can_be_sustained(data);
   std::unique_ptr<Learner> learnt;
   const auto keep = [&](std::size_t, std::size_t, std::unique_ptr<Learner> learner) {
     learnt = std::move(learner);
@@ -248,7 +254,7 @@ void run(const RunArguments& a) {
   std::fflush(stdout);
   if (!a.quiet)
     fmt::print(stderr, "{}{}", remarks(data, outcomes, a.horizon),
-               remarks_on_options(a, contenders));
+               remarks_on_options(a, data, contenders));
 }
 
 }  // namespace
@@ -313,8 +319,10 @@ void add_run(CLI::App& app) {
   cmd->add_option("--set", a->set,
                   "key=value ... for all learners, learner.key=value for one; 'kalstream inspect "
                   "--learner L' lists the keys");
-  cmd->add_flag("--stop-when-sustained", a->stop_when_sustained,
-                "End a run after 500 correct signs in a row");
+  cmd->add_flag(
+      "--stop-when-sustained", a->stop_when_sustained,
+      "End a run after 500 correct signs in a row; of a target with two values, such as 0 "
+      "and 1, the nearer one");
   cmd->add_option("--jobs", a->jobs,
                   fmt::format("Runs at a time (default: {}, one per core); if there are fewer, "
                               "the experts of auto and alg2 and large ekf share the rest",

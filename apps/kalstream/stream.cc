@@ -9,11 +9,12 @@
 #include <optional>
 
 #include "commands.h"
-#include "config/settings.h"
 #include "eval/budget.h"
+#include "eval/contenders.h"
 #include "field_options.h"
 #include "io/atomic_file.h"
 #include "io/snapshot_file.h"
+#include "kalstream/settings.h"
 #include "stores/file_store.h"
 #include "stores/folder_store.h"
 #include "stream/driver.h"
@@ -123,6 +124,7 @@ auto recipe_of(const StreamArguments& a, const std::function<void(const std::str
           fmt::format("{} has nothing to predict from: the stream has no inputs; give --lags 8, or "
                       "use auto",
                       c.name));
+    if (const std::string remark = remark_on(options); !remark.empty()) say(remark);
     if (budget > 0) {
       options.validate();
       const ExpertChoice choice = choose_experts(options, budget);

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "io/machine.h"
+#include "kalstream/settings.h"
 #include "kalstream/version.h"
 #include "kernels/dispatch.h"
 #include "paper/report_parts.h"

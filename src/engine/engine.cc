@@ -1,6 +1,6 @@
 #include "engine/engine.h"
 
-#include "config/settings.h"
+#include "kalstream/settings.h"
 #include "core/archive.h"
 #include "engine/checkpoint.h"
 #include "kalstream/snapshot.h"

@@ -170,6 +170,28 @@ TEST(Progressive, WarmUpRowsAreNeitherScoredNorLearnt) {
   EXPECT_TRUE(std::isnan(run.forecast_squared_error[3]));
 }
 
+// Predictions near 0 have any sign: of two values, the nearer one counts.
+TEST(Progressive, SustainedPredictionOfZerosAndOnes) {
+  Scripted learner({0.1, 0.9, 0.4, 0.6, 0.8});
+  const Dataset data = stream({0, 0, 0, 0, 0}, {0, 1, 0, 1, 0});
+  const RunResult run = evaluate(learner, data, {.sustained_length = 4});
+  EXPECT_EQ(run.sustained_at, 4U);
+  learner.reset();
+  EXPECT_FALSE(evaluate(learner, data, {.sustained_length = 5}).sustained_at);
+}
+
+TEST(Progressive, DecisionLevels) {
+  const auto level = [](std::vector<double> targets) {
+    return decision_levels(stream(std::vector<double>(targets.size()), targets)).front();
+  };
+  EXPECT_EQ(level({-1, 1, 0.5}), 0);
+  EXPECT_EQ(level({nan, 0, 1, 1, 0}), 0.5);
+  EXPECT_EQ(level({-3, -1}), -2);
+  EXPECT_TRUE(std::isnan(level({0, 1, 2})));
+  EXPECT_TRUE(std::isnan(level({1, 0, 2})));
+  EXPECT_TRUE(std::isnan(level({1, 1})));
+}
+
 TEST(Progressive, SustainedPrediction) {
   Scripted learner({1, -1, 1, 1, 1, 1});
   const Dataset data = stream({0, 0, 0, 0, 0, 0}, {1, 1, 1, 1, 1, -1});

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "core/finite.h"
@@ -20,10 +21,27 @@ double squared_distance(std::span<const double> a, std::span<const double> b) {
   return sum;
 }
 
-bool same_signs(std::span<const double> a, std::span<const double> b) {
+// Both on the same side of every level; of none that is NaN.
+bool same_sides(std::span<const double> a, std::span<const double> b,
+                std::span<const double> levels) {
   for (std::size_t k = 0; k < a.size(); ++k)
-    if ((a[k] > 0) != (b[k] > 0)) return false;
+    if (std::isnan(levels[k]) || (a[k] > levels[k]) != (b[k] > levels[k])) return false;
   return true;
+}
+
+double decision_level(const Dataset& data, std::size_t target) {
+  double low = std::numeric_limits<double>::infinity();
+  double high = -low;
+  bool two_values = true;
+  for (std::size_t t = 0; t < data.rows(); ++t) {
+    const double d = data.d(t)[target];
+    if (!std::isfinite(d)) continue;
+    two_values &= low >= high || d == low || d == high;
+    low = std::min(low, d);
+    high = std::max(high, d);
+    if (low < 0 && high > 0) return 0;
+  }
+  return two_values && low < high ? std::midpoint(low, high) : nan;
 }
 
 // Of the forecast of d_{t+k} made after row t, with the inputs up to row t + k. NaN if row t + k,
@@ -93,6 +111,12 @@ double variance_of_targets(const Dataset& data, std::size_t rows, const auto& co
 
 }  // namespace
 
+std::vector<double> decision_levels(const Dataset& data) {
+  std::vector<double> levels(data.n_targets());
+  for (std::size_t k = 0; k < levels.size(); ++k) levels[k] = decision_level(data, k);
+  return levels;
+}
+
 double target_variance(const Dataset& data, std::size_t steps) {
   return variance_of_targets(data, std::min(steps, data.rows()), [&](std::size_t t) {
     return all_finite(data.x(t)) && all_finite(data.d(t));
@@ -112,6 +136,7 @@ RunResult evaluate(Learner& learner, const Dataset& data, const EvaluationOption
   double sum_sq = 0;
   std::size_t applied = 0;
   std::size_t updates = 0;
+  const std::vector<double> levels = decision_levels(data);
   std::size_t streak = 0;
   // Before the first target nothing can be known: that row is learnt, not scored.
   bool target_known = learner.samples() > 0;
@@ -164,7 +189,7 @@ RunResult evaluate(Learner& learner, const Dataset& data, const EvaluationOption
       applied += report.applied;
       updates += report.experts;
       run.rejected_updates += report.rejected;
-      streak = same_signs(d, prediction) ? streak + 1 : 0;
+      streak = same_sides(d, prediction, levels) ? streak + 1 : 0;
       if (streak == options.sustained_length && !run.sustained_at)
         run.sustained_at = t + 1 - options.warm_up;
     } else {

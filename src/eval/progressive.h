@@ -17,7 +17,7 @@ struct EvaluationOptions {
   std::size_t warm_up = 0;  ///< first rows that are passed through, neither scored nor learnt
   std::size_t horizon = 0;  ///< k of kNSE; 0: none
   bool stop_when_sustained = false;
-  std::size_t sustained_length = 500;  ///< correct signs in a row
+  std::size_t sustained_length = 500;  ///< correct predictions in a row (decision_levels)
   std::size_t weight_points = 0;       ///< of RunResult::weight_path, at most; 0: none
   Intervals* intervals = nullptr;      ///< bounds for every prediction, learnt as it goes
 };
@@ -40,7 +40,7 @@ struct RunResult {
   std::size_t rejected_updates = 0;  ///< by the learner's own guard, over all experts
   double update_fraction = 0;        ///< applied updates / (rows learnt × experts)
   double seconds = 0;                ///< in predict, learn and advance
-  /// The row, counted from the end of the warm-up, that completes the run of signs.
+  /// The row, counted from the end of the warm-up, that completes the run of correct predictions.
   std::optional<std::size_t> sustained_at;
   std::vector<double> squared_error;  ///< per row, NaN where not scored
   /// Of the forecast made after each row, NaN where there is none; empty without a horizon.
@@ -55,6 +55,11 @@ struct RunResult {
 /// then, for progress.
 RunResult evaluate(Learner& learner, const Dataset& data, const EvaluationOptions& options,
                    const std::function<void(std::size_t, double)>& on_step = {});
+
+/// For each target the number on whose sides it is decided: a prediction that is on the same side as
+/// the target is correct. 0 where targets have either sign, as published; for a target of two values
+/// such as 0 and 1, their middle; NaN where it is neither, and nothing can be called correct.
+std::vector<double> decision_levels(const Dataset& data);
 
 /// Mean over outputs of the variance of the targets in the first `steps` rows that have inputs and
 /// targets; NaN if there is none.

@@ -11,10 +11,10 @@
 #include <optional>
 #include <stdexcept>
 
-#include "config/settings.h"
 #include "core/hash.h"
 #include "eval/parallel.h"
 #include "io/atomic_file.h"
+#include "kalstream/settings.h"
 #include "kalstream/version.h"
 #include "learner/footprint.h"
 

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "config/settings.h"
 #include "data/csv_writer.h"
+#include "kalstream/settings.h"
 #include "kalstream/version.h"
 
 namespace kalstream {

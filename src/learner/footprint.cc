@@ -1,34 +1,12 @@
 #include "learner/footprint.h"
 
-#include <optional>
+#include <vector>
 
 #include "core/layout.h"
-#include "learner/auto.h"
-#include "learner/baselines.h"
+#include "learner/rules/rule.h"
 
 namespace kalstream {
 namespace {
-
-std::optional<Partition> partition_of(const Sgd&) { return {}; }
-std::optional<Partition> partition_of(const RmsProp&) { return {}; }
-std::optional<Partition> partition_of(const Adam&) { return {}; }
-std::optional<Partition> partition_of(const Ekf&) { return Partition::full; }
-std::optional<Partition> partition_of(const Algorithm2& o) { return o.expert.partition; }
-std::optional<Partition> partition_of(const Auto&) { return {}; }
-std::optional<Partition> partition_of(const Rls&) { return Partition::node; }
-std::optional<Partition> partition_of(const Ar&) { return Partition::node; }
-std::optional<Partition> partition_of(const Naive&) { return {}; }
-std::optional<Partition> partition_of(const Mean&) { return {}; }
-std::optional<Partition> partition_of(const auto& o) { return o.partition; }
-
-// The network inside, with past targets among its inputs.
-NetworkOptions network_of(const LearnerOptions& o) {
-  NetworkOptions network = o.network;
-  const auto* ar = std::get_if<Ar>(&o.rule);
-  if (ar != nullptr) return linear_network(ar->lags * network.outputs, network.outputs);
-  network.inputs += o.lags * network.outputs;
-  return is_baseline(o.rule) ? linear_network(network.inputs, network.outputs) : network;
-}
 
 struct Blocks {
   std::size_t count;
@@ -54,32 +32,22 @@ std::vector<Blocks> blocks_of(const ParameterLayout& layout, Partition partition
 }  // namespace
 
 Footprint footprint(const LearnerOptions& options) {
-  const auto n_d = static_cast<double>(options.network.outputs);
-  if (std::holds_alternative<Naive>(options.rule) || std::holds_alternative<Mean>(options.rule))
-    return {.bytes = 2 * n_d * sizeof(double), .learnt_bytes = n_d * sizeof(double)};
-  if (const auto* rule = std::get_if<Auto>(&options.rule); rule != nullptr) {
-    Footprint total{.networks = 0};
-    for (const ExpertPlan& plan : plan_experts(*rule, options.network)) {
-      const Footprint one = footprint({.network = plan.network, .rule = plan.rule});
-      total.weights = std::max(total.weights, one.weights);
-      total.networks += one.networks;
-      total.covariance_blocks += one.covariance_blocks;
-      total.bytes += one.bytes;
-      total.learnt_bytes += one.learnt_bytes;
-    }
-    // Samples in memory, and for each output two covariances of the experts.
-    const auto sample =
-        static_cast<double>(options.network.inputs) + static_cast<double>(rule->lags + 2) * n_d;
-    const auto experts = static_cast<double>(total.networks + 2);
-    total.bytes += (1000 * sample + 2 * n_d * experts * experts) * sizeof(double);
-    return total;
-  }
-  const NetworkOptions network = network_of(options);
-  const ParameterLayout layout(network);
-  Footprint f{.weights = layout.size()};
-  if (const auto* mixture = std::get_if<Algorithm2>(&options.rule); mixture != nullptr)
-    f.networks = mixture->bounds(network.outputs).size();
+  return with_info(options.rule, [&](const auto& info, const auto& rule) {
+    return info.footprint(options, rule);
+  });
+}
 
+NetworkOptions network_inside(const LearnerOptions& options) {
+  NetworkOptions network = options.network;
+  network.inputs += options.lags * network.outputs;
+  return network;
+}
+
+Footprint network_footprint(const NetworkOptions& network, std::optional<Partition> partition,
+                            std::size_t networks) {
+  const ParameterLayout layout(network);
+  Footprint f{.weights = layout.size(), .networks = networks};
+  const auto n_d = static_cast<double>(network.outputs);
   const auto n = static_cast<double>(layout.size());
   const auto n_s = static_cast<double>(layout.n_s);
   // θ, its copies for the kernels, candidates, variances; H, H again, PHᵀ and W.
@@ -88,7 +56,6 @@ Footprint footprint(const LearnerOptions& options) {
                  ? 4 * n_s * static_cast<double>(layout.gate_weights())
                  : static_cast<double>(network.window) *
                        (static_cast<double>(layout.gate_row_size()) + 11 * n_s + 40);
-  const auto partition = std::visit([](const auto& o) { return partition_of(o); }, options.rule);
   double learnt = n;
   for (const Blocks& blocks : partition ? blocks_of(layout, *partition) : std::vector<Blocks>{}) {
     const auto size = static_cast<double>(blocks.size);

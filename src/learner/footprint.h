@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 
 #include "kalstream/options.h"
 
@@ -16,5 +17,12 @@ struct Footprint {
 };
 
 Footprint footprint(const LearnerOptions& options);
+
+/// Of so many networks, each with one covariance per block of the partition, or none.
+Footprint network_footprint(const NetworkOptions& network, std::optional<Partition> partition = {},
+                            std::size_t networks = 1);
+
+/// The network of these options, with past targets among its inputs.
+NetworkOptions network_inside(const LearnerOptions& options);
 
 }  // namespace kalstream

@@ -1,15 +1,15 @@
 // The format is described in docs/snapshots.md; what each learner puts into it, by its exchange().
 #include "kalstream/snapshot.h"
 
-#include <algorithm>
-#include <array>
 #include <map>
 #include <new>
 #include <string>
 
 #include "core/archive.h"
 #include "core/envelope.h"
+#include "core/fields.h"
 #include "learner/footprint.h"
+#include "learner/rules/rule.h"
 
 namespace kalstream {
 namespace {
@@ -19,72 +19,57 @@ constexpr Envelope snapshot_envelope{
 constexpr std::size_t word_size = 8;
 constexpr std::uint64_t largest_size = 1'000'000;  // of anything that is counted in the options
 
-// ---- Values of options.
+// ---- Values of options, by their kind.
 
-template <class Enum>
-constexpr Enum last_of{};
-template <>
-constexpr auto last_of<Schedule::Kind> = Schedule::Kind::exponential;
-template <>
-constexpr auto last_of<OutputActivation> = OutputActivation::identity;
-template <>
-constexpr auto last_of<Derivative> = Derivative::rtrl;
-template <>
-constexpr auto last_of<Cell> = Cell::feedforward;
-template <>
-constexpr auto last_of<Partition> = Partition::full;
-template <>
-constexpr auto last_of<Gate> = Gate::bound;
-template <>
-constexpr auto last_of<Feedback> = Feedback::mixture;
-
-/// Any 64 bits; other whole numbers are sizes.
-struct Word {
-  std::uint64_t& value;
-};
-
-void exchange(Archive& a, Word& v) { a.word(v.value); }
 void exchange(Archive& a, std::string& v) {
   std::string_view text = v;
   a.text(text);
   if (a.reading()) v = text;
 }
-void exchange(Archive& a, bool& v) { a.flag(v); }
-void exchange(Archive& a, double& v) { a.number(v); }
-void exchange(Archive& a, std::unsigned_integral auto& v) { a.count(v, largest_size); }
-void exchange(Archive& a, std::optional<double>& v) {
-  bool set = v.has_value();
-  a.flag(set);
-  if (!set) return v.reset();
-  if (!v) v = 0;
-  a.number(*v);
-}
-void exchange(Archive& a, std::vector<double>& v) {
-  std::uint64_t size = v.size();
-  a.count(size, a.reading() ? a.left() / word_size : largest_size);
-  v.resize(static_cast<std::size_t>(size));
-  for (double& one : v) a.number(one);
-}
-template <class Enum>
-requires std::is_enum_v<Enum>
-void exchange(Archive& a, Enum& v) {
-  auto n = static_cast<std::uint64_t>(v);
-  a.count(n, static_cast<std::uint64_t>(last_of<Enum>));
-  v = static_cast<Enum>(n);
-}
-void exchange(Archive& a, Schedule& v) {
-  exchange(a, v.kind);
-  for (double* number : {&v.from, &v.to, &v.steps}) a.number(*number);
-}
+
+struct Exchange {
+  Archive& a;
+
+  void operator()(double* v) const { a.number(*v); }
+  void operator()(std::size_t* v) const { a.count(*v, largest_size); }
+  void operator()(bool* v) const { a.flag(*v); }
+  void operator()(const Word& v) const { a.word(*v.where); }
+  void operator()(const Choice& v) const {
+    std::uint64_t n = v.get(v.where);
+    a.count(n, v.names.size() - 1);
+    v.set(v.where, static_cast<std::size_t>(n));
+  }
+  void operator()(Schedule* v) const {
+    auto kind = static_cast<std::uint64_t>(v->kind);
+    a.count(kind, static_cast<std::uint64_t>(Schedule::Kind::exponential));
+    v->kind = static_cast<Schedule::Kind>(kind);
+    for (double* number : {&v->from, &v->to, &v->steps}) a.number(*number);
+  }
+  void operator()(std::optional<double>* v) const {
+    bool set = v->has_value();
+    a.flag(set);
+    if (!set) return v->reset();
+    if (!*v) *v = 0;
+    a.number(**v);
+  }
+  void operator()(std::vector<double>* v) const {
+    std::uint64_t size = v->size();
+    a.count(size, a.reading() ? a.left() / word_size : largest_size);
+    v->resize(static_cast<std::size_t>(size));
+    for (double& one : *v) a.number(one);
+  }
+};
+
+void exchange(Archive& a, const FieldValue& v) { std::visit(Exchange{a}, v); }
 
 // ---- Fields: every option by name, so that later versions can have more of them.
 
 /// Named values; written and read by the same calls, f(name, value). A name that is not there is
 /// younger than the snapshot: its value stays as it is.
-class Fields {
+class NamedValues {
  public:
-  Fields() = default;  // writes
-  explicit Fields(Archive from) : reads_(true) {
+  NamedValues() = default;  // writes
+  explicit NamedValues(Archive from) : reads_(true) {
     while (from.left() > 0) {
       std::string_view name;
       std::string_view value;
@@ -126,117 +111,31 @@ class Fields {
   std::map<std::string, std::vector<std::byte>> values_;
 };
 
-void fields(NetworkOptions& o, auto& f) {
-  f("network.inputs", o.inputs);
-  f("network.cell", o.cell);
-  f("network.hidden", o.hidden);
-  f("network.outputs", o.outputs);
-  f("network.input_bias", o.input_bias);
-  f("network.output_bias", o.output_bias);
-  f("network.direct", o.direct);
-  f("network.output_activation", o.output_activation);
-  f("network.weight_deviation", o.weight_deviation);
-  f("network.gate_bias.input", o.gate_bias.input);
-  f("network.gate_bias.forget", o.gate_bias.forget);
-  f("network.gate_bias.output", o.gate_bias.output);
-  f("network.derivative", o.derivative);
-  f("network.window", o.window);
-  f("network.seed", Word{o.seed});
-}
-void fields(Sgd& o, auto& f) { f("learning_rate", o.learning_rate); }
-void fields(RmsProp& o, auto& f) {
-  f("learning_rate", o.learning_rate);
-  f("decay", o.decay);
-  f("epsilon", o.epsilon);
-}
-void fields(Adam& o, auto& f) {
-  f("learning_rate", o.learning_rate);
-  f("first_decay", o.first_decay);
-  f("second_decay", o.second_decay);
-  f("epsilon", o.epsilon);
-}
-void kalman_fields(auto& o, auto& f) {
-  f("initial_covariance", o.initial_covariance);
-  f("measurement_noise", o.measurement_noise);
-  f("process_noise", o.process_noise);
-}
-void fields(Ekf& o, auto& f) {
-  kalman_fields(o, f);
-  f("threads", o.threads);
-}
-void fields(Dekf& o, auto& f) {
-  kalman_fields(o, f);
-  f("partition", o.partition);
-  f("output_apart", o.output_apart);
-}
-void fields(Iekf& o, auto& f) {
-  kalman_fields(o, f);
-  f("partition", o.partition);
-}
-void fields(Algorithm1& o, auto& f) {
-  f("initial_covariance", o.initial_covariance);
-  f("process_noise", o.process_noise);
-  f("error_bound", o.error_bound);
-  f("noise_floor", o.noise_floor);
-  f("noise_factor", o.noise_factor);
-  f("gate", o.gate);
-  f("process_noise_when_gated", o.process_noise_when_gated);
-  f("partition", o.partition);
-}
-void fields(Algorithm2& o, auto& f) {
-  fields(o.expert, f);
-  f("error_bounds", o.error_bounds);
-  f("prior_weights", o.prior_weights);
-  f("mixing_rate", o.mixing_rate);
-  f("feedback", o.feedback);
-  f("threads", o.threads);
-}
-void fields(Rls& o, auto& f) {
-  f("initial_covariance", o.initial_covariance);
-  f("process_noise", o.process_noise);
-}
-void fields(Ar& o, auto& f) {
-  f("past_targets", o.lags);
-  f("initial_covariance", o.initial_covariance);
-  f("process_noise", o.process_noise);
-}
-void fields(Naive&, auto&) {}
-void fields(Mean&, auto&) {}
-void fields(Auto& o, auto& f) {
-  f("experts", o.experts);
-  f("past_targets", o.lags);
-  f("full_ekf", o.full_ekf);
-  f("threads", o.threads);
-}
-
-// In the order of the variant.
-constexpr std::array rule_names{"sgd",   "rmsprop",    "adam",       "ekf", "dekf",
-                                "iekf",  "algorithm1", "algorithm2", "rls", "ar",
-                                "naive", "mean",       "auto"};
-static_assert(rule_names.size() == std::variant_size_v<Rule>);
-
-template <std::size_t... N>
-Rule rule_of(std::size_t index, std::index_sequence<N...>) {
-  Rule rule;
-  ((N == index ? void(rule.emplace<N>()) : void()), ...);
-  return rule;
-}
-
-void fields(SnapshotInfo& info, Fields& f) {
-  f("samples", Word{info.samples});
-  f("scaled", info.recipe.scaled);
-  LearnerOptions& o = info.recipe.options;
-  f("lags", o.lags);
-  fields(o.network, f);
-  std::string name = rule_names[o.rule.index()];
-  f("rule", name);
-  const auto found = std::find(rule_names.begin(), rule_names.end(), name);
-  if (found == rule_names.end())
+// Another rule than that of this name becomes it, with its defaults.
+void become(Rule& rule, std::string_view name) {
+  bool found = false;
+  for_every_rule([&]<class Options>(const RuleInfo<Options>& info) {
+    if (info.stored_as != name) return;
+    found = true;
+    if (!std::holds_alternative<Options>(rule)) rule = Options{};
+  });
+  if (!found)
     throw SnapshotError("the snapshot was made by a newer version: this one has no such learner");
-  const auto index = static_cast<std::size_t>(found - rule_names.begin());
-  if (index != o.rule.index())
-    o.rule = rule_of(index, std::make_index_sequence<rule_names.size()>());
-  std::visit([&](auto& rule) { fields(rule, f); }, o.rule);
+}
+
+void exchange(SnapshotInfo& info, NamedValues& f) {
+  LearnerOptions& o = info.recipe.options;
+  f("samples", FieldValue(Word{&info.samples}));
+  f("scaled", FieldValue(&info.recipe.scaled));
+  f("lags", FieldValue(&o.lags));
+  for (const Field& field : fields_of(o.network))
+    f("network." + std::string(field.stored_as), field.value);
+  std::string name(with_info(o.rule, [](const auto& rule, auto&) { return rule.stored_as; }));
+  f("rule", name);
+  become(o.rule, name);
+  with_info(o.rule, [&](const auto& rule, auto& options) {
+    for (const Field& field : rule.fields(options)) f(std::string(field.stored_as), field.value);
+  });
 }
 
 // ---- The whole.
@@ -255,8 +154,8 @@ Parts take_apart(std::span<const std::byte> snapshot) {
   contents.text(state);
   contents.require(contents.left() == 0);
   Parts parts{.info = {}, .state = as_bytes(state), .format = contents.format()};
-  Fields f{Archive(as_bytes(about))};
-  fields(parts.info, f);
+  NamedValues f{Archive(as_bytes(about))};
+  exchange(parts.info, f);
   if (!f.empty())
     throw SnapshotError("the snapshot was made by a newer version: it has options unknown to this");
   try {
@@ -274,8 +173,8 @@ std::vector<std::byte> save(const Learner& learner) {
     throw std::invalid_argument(
         "only what make_learner, make_scaled_learner or load made can be saved");
   SnapshotInfo info{*learner.recipe(), learner.samples()};
-  Fields f;
-  fields(info, f);
+  NamedValues f;
+  exchange(info, f);
   auto snapshot = begin(snapshot_envelope);
   Archive to(snapshot);
   append_text(snapshot, [&] { f.write(to); });

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "config/settings.h"
+#include "eval/contenders.h"
 #include "eval/statistics.h"
 
 namespace kalstream {

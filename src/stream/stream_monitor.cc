@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "config/settings.h"
+#include "kalstream/settings.h"
 #include "io/atomic_file.h"
 #include "kalstream/version.h"
 #include "schema/rules.h"

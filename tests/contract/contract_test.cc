@@ -15,6 +15,7 @@
 #include "kalstream/snapshot.h"
 #include "learner/mixture.h"
 #include "learner/network_learner.h"
+#include "learner/rules/rule.h"
 #include "learner/scaled.h"
 #include "support.h"
 
@@ -74,7 +75,7 @@ struct Case {
     return std::holds_alternative<Naive>(options.rule) ||
            std::holds_alternative<Mean>(options.rule);
   }
-  bool has_covariance() const { return options.rule.index() > 2 && !level(); }
+  bool has_covariance() const { return footprint(options).covariance_blocks > 0; }
   bool mixture() const { return std::holds_alternative<Algorithm2>(options.rule); }
   bool automatic() const { return std::holds_alternative<Auto>(options.rule); }
   bool remembers() const {
@@ -190,6 +191,17 @@ std::vector<Case> cases() {
   auto four = plain;
   four.hidden = 4;
   all.push_back({"auto_max", {four, Auto{.experts = 3, .lags = 4, .full_ekf = true}}});
+
+  // A rule that nobody has thought of here.
+  for_every_rule([&]<class Options>(const RuleInfo<Options>& info) {
+    const auto is_there = [](const Case& c) {
+      return std::holds_alternative<Options>(c.options.rule);
+    };
+    if (std::any_of(all.begin(), all.end(), is_there)) return;
+    const std::string name(info.stored_as);
+    all.push_back({name, {plain, Options{}}});
+    all.push_back({name + "_d2_scaled", {two, Options{}}, info.whole_learner == nullptr});
+  });
   return all;
 }
 

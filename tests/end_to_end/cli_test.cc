@@ -4,6 +4,7 @@
 #include <matio.h>
 #include <sys/stat.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "end_to_end/program.h"
@@ -154,6 +155,25 @@ TEST(Run, StopsWhenSustained) {
   EXPECT_EQ(stopped["runs"][0]["steps"], at);
   EXPECT_GE(at, 500U);
   EXPECT_LT(at, 600U);
+}
+
+TEST(Run, StopsWhenZerosAndOnesAreSustained) {
+  const Workplace w;
+  w.file("d.csv", [] {
+    std::string text;
+    for (int t = 0; t < 900; ++t)  // predictions of 0 are of either sign
+      text += std::to_string((t % 2 == 0 ? 1 : -1) + 0.3 * std::sin(t)) +
+              (t % 2 == 0 ? ",1\n" : ",0\n");
+    return text;
+  }());
+  const Json run = run_json(w, "--data d.csv --learner rls --stop-when-sustained")["runs"][0];
+  EXPECT_EQ(run["steps"], run["sustained_at"]);
+  EXPECT_LT(run["steps"].get<int>(), 600);
+
+  w.file("many.csv", "1,1\n2,2\n3,3\n");
+  const Ran many = w.kalstream("run --data many.csv --stop-when-sustained");
+  EXPECT_EQ(many.exit_code, bad_data);
+  EXPECT_THAT(many.err, HasSubstr("all of one sign"));
 }
 
 TEST(Run, SettingsReachOneLearnerOrAll) {
@@ -429,6 +449,18 @@ TEST(Series, BaselinesAndForecasts) {
             run_json(w, steps)["runs"][0]["nse"]);
 }
 
+TEST(Series, AutoMaxSaysThatItIsAuto) {
+  const Workplace w;
+  w.file("series.csv", column(autoregression(60)));
+  w.file("inputs.csv", samples(60, ","));
+  const std::string remark = "auto-max is the same as auto here";
+  EXPECT_THAT(w.kalstream("run --data series.csv --learner auto-max").err, HasSubstr(remark));
+  EXPECT_THAT(w.kalstream("inspect --data series.csv --learner auto-max").out, HasSubstr(remark));
+  for (const char* silent : {"run --data inputs.csv --learner auto-max --hidden 2",
+                             "run --data series.csv --learner auto"})
+    EXPECT_THAT(w.kalstream(silent).err, Not(HasSubstr(remark)));
+}
+
 TEST(Series, SearchAndInspect) {
   const Workplace w;
   w.file("series.csv", column(autoregression(600)));
@@ -567,6 +599,21 @@ INSTANTIATE_TEST_SUITE_P(
             "--learner lstm",
             usage,
             {"lstm", "sgd, rmsprop, adam, ekf"}},
+        Bad{"MisspeltLearner",
+            "1,0.1\n2,0.2\n",
+            "--learner rsl",
+            usage,
+            {"unknown learner 'rsl'", "did you mean 'rls'?"}},
+        Bad{"MisspeltKey",
+            "1,0.1\n2,0.2\n",
+            "--learner rls --set process_nose=1",
+            usage,
+            {"unknown key 'process_nose'; did you mean 'process_noise'? Known keys:"}},
+        Bad{"MisspeltKeyOfALearner",
+            "1,0.1\n2,0.2\n",
+            "--learner rls --set rls.proces_noise=1",
+            usage,
+            {"did you mean 'rls.process_noise'?"}},
         Bad{"LearnerTwice", "1,0.1\n2,0.2\n", "--learner ekf,ekf", usage, {"twice"}},
         Bad{"UnknownKey",
             "1,0.1\n2,0.2\n",

@@ -162,6 +162,15 @@ TEST_F(StreamTest, SeriesAreForecast) {
   }
 }
 
+TEST_F(StreamTest, AutoMaxSaysThatItIsAuto) {
+  const Ran ran =
+      run("--learner auto-max --set experts=1 --checkpoint c.kal --every 1", "1\n2\n3\n");
+  ASSERT_EQ(ran.exit_code, fine) << ran.err;
+  const std::string remark = "auto-max is the same as auto here";
+  EXPECT_NE(ran.err.find(remark), std::string::npos) << ran.err;
+  EXPECT_EQ(ran.err.find(remark), ran.err.rfind(remark)) << ran.err;  // once
+}
+
 TEST_F(StreamTest, GarbageIsAnsweredAndPassedOver) {
   const Ran clean = run("--learner rls", lines(0, 30));
   std::string spoilt;

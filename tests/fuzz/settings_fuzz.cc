@@ -3,8 +3,9 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "config/settings.h"
+#include "eval/contenders.h"
 #include "fuzz.h"
+#include "kalstream/settings.h"
 
 KALSTREAM_FUZZ(settings) {
   using namespace kalstream;

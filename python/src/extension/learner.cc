@@ -1,6 +1,5 @@
 #include "learner.h"
 
-#include <fmt/format.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -8,14 +7,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <limits>
 #include <stdexcept>
 
-#include "config/settings.h"
 #include "core/archive.h"
 #include "core/finite.h"
 #include "eval/budget.h"
+#include "eval/contenders.h"
 #include "io/snapshot_file.h"
+#include "kalstream/settings.h"
 #include "kalstream/snapshot.h"
 #include "learner/footprint.h"
 
@@ -40,10 +41,12 @@ void check_memory(const LearnerOptions& options) {
       static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
   if (needed <= 0.9 * machine) return;
   constexpr double gib = 1 << 30;
-  PyErr_SetString(PyExc_MemoryError, fmt::format("the learner needs {:.1f} GiB, this machine has "
-                                                 "{:.1f}; use fewer hidden units or inputs",
-                                                 needed / gib, machine / gib)
-                                         .c_str());
+  char text[120];
+  std::snprintf(
+      text, sizeof text,
+      "the learner needs %.1f GiB, this machine has %.1f; use fewer hidden units or inputs",
+      needed / gib, machine / gib);
+  PyErr_SetString(PyExc_MemoryError, text);
   throw nb::python_error();
 }
 

@@ -1,42 +1,15 @@
-// Learners and their options by name: the one place where strings become settings.
+// The contenders of a comparison by name, as a command line or a script writes them.
 #pragma once
 
 #include <cstdint>
 #include <string>
-#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "eval/comparison.h"
 #include "kalstream/presets.h"
 
 namespace kalstream {
-
-struct LearnerName {
-  const char* name;
-  const char* meaning;
-};
-
-/// Every learner the command line knows.
-const std::vector<LearnerName>& learner_names();
-
-/// The rule of this name with its defaults. Throws std::invalid_argument listing what is known.
-Rule rule_named(std::string_view name);
-
-/// What it calls the learner of this rule.
-std::string name_of(const Rule& rule);
-
-struct Setting {
-  std::string key;
-  std::string value;
-  std::string meaning;
-};
-
-/// All settings of a learner with their present values.
-std::vector<Setting> settings_of(const LearnerOptions& options);
-
-/// Sets the one named `key`. A schedule A..B must say over how many samples (A..B@N). Throws
-/// std::invalid_argument naming the key.
-void set_option(LearnerOptions& options, const std::string& key, const std::string& value);
 
 /// A contender for each name in "alg2,ekf". The preset is "", "paper", "authors" or
 /// "authors:STREAM"; without :STREAM the data's name chooses, kin8nm if it is not a published one.
@@ -46,7 +19,7 @@ std::vector<Contender> make_contenders(const std::vector<std::string>& names,
                                        const std::string& preset, const Dataset& data);
 
 /// "KEY=VALUE" for all contenders that have KEY, or "LEARNER.KEY=VALUE" for one. A schedule A..B
-/// spans `run_length` samples.
+/// spans `run_length` samples. Throws std::invalid_argument, beginning with "--set".
 void apply_setting(std::vector<Contender>& contenders, const std::string& assignment,
                    std::size_t run_length);
 

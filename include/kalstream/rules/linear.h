@@ -1,0 +1,29 @@
+// Linear models, for a network to beat. Of NetworkOptions they read inputs and outputs only; they
+// take data in any units.
+#pragma once
+
+#include <cstddef>
+
+#include "kalstream/rules/rule.h"
+
+namespace kalstream {
+
+/// Recursive least squares on the inputs and a constant: a linear model under Ekf with r = 1, both
+/// standardised as the stream goes.
+struct Rls {
+  double initial_covariance = 1;
+  Schedule process_noise = 0;
+  void validate() const;
+  static const RuleInfo<Rls>& info();
+};
+
+/// The same on the last targets instead of the inputs: an autoregression.
+struct Ar {
+  std::size_t lags = 8;  ///< targets, ≥ 1
+  double initial_covariance = 100;
+  Schedule process_noise = 0;
+  void validate() const;
+  static const RuleInfo<Ar>& info();
+};
+
+}  // namespace kalstream

@@ -1,0 +1,84 @@
+#include "kalstream/rules/auto.h"
+
+#include <algorithm>
+
+#include "learner/auto.h"
+#include "learner/rules/rule.h"
+
+namespace kalstream {
+namespace {
+
+Fields fields(Auto& o) {
+  static constexpr Permitted at_most_1000{"at most 1000", [](double v) { return v <= 1000; }};
+  return {{"experts", "networks, the most useful first; 0: all", &o.experts},
+          {"lags", "past targets the experts may look at", &o.lags, at_most_1000, "past_targets"},
+          no_setting({"full_ekf", "two full-EKF networks as well: auto-max", &o.full_ekf}),
+          {"threads", "that share the experts", &o.threads, at_least_1}};
+}
+
+Footprint footprint_of(const LearnerOptions& options, const Auto& rule) {
+  const auto n_d = static_cast<double>(options.network.outputs);
+  Footprint total{.networks = 0};
+  for (const ExpertPlan& plan : plan_experts(rule, options.network)) {
+    const Footprint one = footprint({.network = plan.network, .rule = plan.rule});
+    total.weights = std::max(total.weights, one.weights);
+    total.networks += one.networks;
+    total.covariance_blocks += one.covariance_blocks;
+    total.bytes += one.bytes;
+    total.learnt_bytes += one.learnt_bytes;
+  }
+  // Samples in memory, and for each output two covariances of the experts.
+  const auto sample =
+      static_cast<double>(options.network.inputs) + static_cast<double>(rule.lags + 2) * n_d;
+  const auto experts = static_cast<double>(total.networks + 2);
+  total.bytes += (1000 * sample + 2 * n_d * experts * experts) * sizeof(double);
+  return total;
+}
+
+std::vector<std::string> expert_names_of(const LearnerOptions& options, const Auto& rule) {
+  std::vector<std::string> names;
+  for (ExpertPlan& plan : plan_experts(rule, options.network))
+    names.push_back(std::move(plan.name));
+  names.insert(names.end(), {"naive", "mean"});
+  return names;
+}
+
+void check_all(const LearnerOptions& options, const Auto& rule) {
+  require(options.network.inputs + rule.lags >= 1, "lags", "at least 1 without inputs");
+  NetworkOptions any = options.network;
+  any.input_bias = true;  // without inputs there are past targets
+  any.validate();
+}
+
+std::string remark(const LearnerOptions& options, const Auto& rule) {
+  if (!rule.full_ekf || options.network.inputs > 0) return {};
+  return "auto-max is the same as auto here: its two full-EKF networks learn from inputs, and "
+         "there are none";
+}
+
+}  // namespace
+
+void Auto::validate() const { validate_rule(*this); }
+
+const RuleInfo<Auto>& Auto::info() {
+  static const RuleInfo<Auto> info{
+      .learners = {{"auto",
+                    "no tuning: many small experts of several kinds, blended; takes raw data"},
+                   {"auto-max", "the same with two full-EKF networks", {.full_ekf = true}}},
+      .which = [](const Auto& o) -> std::size_t { return o.full_ekf ? 1 : 0; },
+      .fields = fields,
+      .check_all = check_all,
+      .remark = remark,
+      .whole_learner = [](const LearnerOptions& o, const Auto& rule) -> std::unique_ptr<Learner> {
+        return std::make_unique<AutoLearner>(rule, o.network);
+      },
+      .sees_past_targets = true,
+      .network_settings = {{"hidden", "size: 16 is as measured, 32 doubles every network"},
+                           {"window", "samples back-propagated through"}},
+      .footprint = footprint_of,
+      .expert_names = expert_names_of,
+  };
+  return info;
+}
+
+}  // namespace kalstream
