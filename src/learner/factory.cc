@@ -3,7 +3,7 @@
 
 #include "core/finite.h"
 #include "kalstream/learner.h"
-#include "learner/auto.h"
+#include "learner/auto/auto_learner.h"
 #include "learner/baselines.h"
 #include "learner/lagged.h"
 #include "learner/mixture.h"
@@ -91,7 +91,6 @@ std::vector<std::string> expert_names(const LearnerOptions& options) {
   if (const auto* rule = std::get_if<Auto>(&options.rule)) {
     for (ExpertPlan& plan : plan_experts(*rule, options.network))
       names.push_back(std::move(plan.name));
-    names.insert(names.end(), {"naive", "mean"});
   } else if (const auto* mixture = std::get_if<Algorithm2>(&options.rule)) {
     for (const double bound : mixture->bounds(options.network.outputs)) {
       std::ostringstream name;

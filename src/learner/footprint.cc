@@ -3,7 +3,8 @@
 #include <optional>
 
 #include "core/layout.h"
-#include "learner/auto.h"
+#include "learner/auto/experts.h"
+#include "learner/auto/memory.h"
 #include "learner/baselines.h"
 
 namespace kalstream {
@@ -59,8 +60,10 @@ Footprint footprint(const LearnerOptions& options) {
     return {.bytes = 2 * n_d * sizeof(double), .learnt_bytes = n_d * sizeof(double)};
   if (const auto* rule = std::get_if<Auto>(&options.rule); rule != nullptr) {
     Footprint total{.networks = 0};
-    for (const ExpertPlan& plan : plan_experts(*rule, options.network)) {
+    const auto plans = plan_experts(*rule, options.network);
+    for (const ExpertPlan& plan : plans) {
       const Footprint one = footprint({.network = plan.network, .rule = plan.rule});
+      if (one.weights == 0) continue;  // says what it is shown, and holds nothing
       total.weights = std::max(total.weights, one.weights);
       total.networks += one.networks;
       total.covariance_blocks += one.covariance_blocks;
@@ -70,8 +73,9 @@ Footprint footprint(const LearnerOptions& options) {
     // Samples in memory, and for each output two covariances of the experts.
     const auto sample =
         static_cast<double>(options.network.inputs) + static_cast<double>(rule->lags + 2) * n_d;
-    const auto experts = static_cast<double>(total.networks + 2);
-    total.bytes += (1000 * sample + 2 * n_d * experts * experts) * sizeof(double);
+    const auto experts = static_cast<double>(plans.size());
+    total.bytes +=
+        (SampleMemory::usual_capacity * sample + 2 * n_d * experts * experts) * sizeof(double);
     return total;
   }
   const NetworkOptions network = network_of(options);

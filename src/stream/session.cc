@@ -132,14 +132,16 @@ void StreamSession::exchange(Archive& archive) {
   archive.number(recent_held_, Archive::fraction);
 }
 
-std::string StreamSession::recipe_text() const {
+// Of a learner that is made once, to know what the options come to.
+const std::string& StreamSession::recipe_text() {
+  if (!recipe_text_.empty()) return recipe_text_;
   const auto learner = options_.make(reader_.inputs(), reader_.outputs());
   const Recipe& recipe = *learner->recipe();
-  std::string text = name_of(recipe.options.rule);
-  if (recipe.scaled) text += " scaled";
+  recipe_text_ = name_of(recipe.options.rule);
+  if (recipe.scaled) recipe_text_ += " scaled";
   for (const Setting& s : settings_of(recipe.options))
-    text += fmt::format(" {}={}", s.key, s.value);
-  return text;
+    recipe_text_ += fmt::format(" {}={}", s.key, s.value);
+  return recipe_text_;
 }
 
 // The first sample has come, or is known from a checkpoint: what the stream is made of is settled.
@@ -147,7 +149,7 @@ void StreamSession::begin() {
   const std::size_t inputs = reader_.inputs();
   const std::size_t outputs = reader_.outputs();
   const auto make = [this, inputs, outputs] { return options_.make(inputs, outputs); };
-  make();  // complains now, if at all
+  recipe_text();  // complains now, if at all
   models_.emplace(
       make, options_.model,
       has_keys() && !options_.checkpoint.empty() ? options_.checkpoint / "models" : fs::path(),

@@ -79,7 +79,7 @@ class StreamSession final : private ModelListener {
   bool is_known(const StreamModel& model) const;
   void refuse(const std::string& reason);
   void write_out(std::string_view text);
-  std::string recipe_text() const;
+  const std::string& recipe_text();
   void look_at_clock();
   void write_checkpoint();
   void try_checkpoint();
@@ -99,6 +99,7 @@ class StreamSession final : private ModelListener {
   LineSource source_;
   std::string source_name_;
   SampleReader reader_;
+  std::string recipe_text_;       // once the reader has settled what a sample is
   std::optional<Models> models_;  // from the first sample on
   AnswerWriter answers_;
   StreamCounts counts_;
