@@ -62,8 +62,8 @@ Footprint footprint(const LearnerOptions& options) {
     Footprint total{.networks = 0};
     const auto plans = plan_experts(*rule, options.network);
     for (const ExpertPlan& plan : plans) {
+      if (!plan.has_network()) continue;  // says what it is shown, and holds nothing
       const Footprint one = footprint({.network = plan.network, .rule = plan.rule});
-      if (one.weights == 0) continue;  // says what it is shown, and holds nothing
       total.weights = std::max(total.weights, one.weights);
       total.networks += one.networks;
       total.covariance_blocks += one.covariance_blocks;

@@ -177,9 +177,8 @@ std::vector<ExpertPlan> plan_experts(const Auto& options, const NetworkOptions& 
 }
 
 std::unique_ptr<Learner> make_expert(const ExpertPlan& plan) {
-  if (std::holds_alternative<Naive>(plan.rule) || std::holds_alternative<Mean>(plan.rule))
-    return make_shown(plan.network.outputs);
-  return make_learner({.network = plan.network, .rule = plan.rule});
+  if (plan.has_network()) return make_learner({.network = plan.network, .rule = plan.rule});
+  return make_shown(plan.network.outputs);
 }
 
 double cost_of(const ExpertPlan& plan) {

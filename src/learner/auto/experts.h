@@ -30,13 +30,17 @@ Sight sight_of(const Auto& options, const NetworkOptions& network);
 struct ExpertPlan {
   std::string name;
   NetworkOptions network;  ///< inputs: the length of the stretch it sees
-  Rule rule;               ///< Naive and Mean have no network: they say what they see
+  Rule rule;
   bool sees_inputs = true;
   std::size_t lags = 0;      ///< past targets it sees
   bool standardised = true;  ///< false: it sees and predicts targets in their own units
   std::size_t first = 0;     ///< where in Sight the stretch begins
   std::size_t replays = 0;   ///< past samples learnt again after each new one …
   std::size_t memory = 0;    ///< … out of so many; only for networks without memory
+
+  bool has_network() const {
+    return !std::holds_alternative<Naive>(rule) && !std::holds_alternative<Mean>(rule);
+  }
 };
 
 /// The experts for a stream of this kind, in the order of the blend's weights: the most useful

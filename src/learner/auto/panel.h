@@ -33,7 +33,7 @@ struct Expert {
   ExpertPlan plan;
   std::unique_ptr<Learner> learner;
   double noise;
-  StepReport report;           ///< of the last step
+  StepReport report;                 ///< of the last step
   std::vector<double> again_seen;    ///< of a sample learnt again …
   std::vector<double> again_target;  ///< … standardised
 };
