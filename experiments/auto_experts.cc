@@ -15,7 +15,7 @@
 
 #include "data/source.h"
 #include "eval/parallel.h"
-#include "learner/auto.h"
+#include "learner/auto/auto_learner.h"
 
 namespace {
 

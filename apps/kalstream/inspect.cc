@@ -12,7 +12,7 @@
 #include "eval/statistics.h"
 #include "io/snapshot_file.h"
 #include "kalstream/settings.h"
-#include "learner/auto.h"
+#include "learner/auto/experts.h"
 #include "learner/footprint.h"
 #include "engine/checkpoint.h"
 #include "view/progress.h"
@@ -97,7 +97,10 @@ void describe(const Dataset& data) {
         "others.\n");
 }
 
-const char* kind_of(const NetworkOptions& network) {
+const char* kind_of(const ExpertPlan& plan) {
+  if (std::holds_alternative<Naive>(plan.rule)) return "the last target";
+  if (std::holds_alternative<Mean>(plan.rule)) return "the mean so far";
+  const NetworkOptions& network = plan.network;
   if (network.hidden == 0) return "linear";
   switch (network.cell) {
     case kalstream::Cell::lstm:
@@ -120,12 +123,10 @@ void describe_experts(const Auto& rule, const NetworkOptions& network) {
                      {"weights"}});
   const auto count = [](std::size_t n) { return n == 0 ? "" : fmt::format("{}", n); };
   for (const ExpertPlan& plan : plan_experts(rule, network))
-    table.add_row({plan.name, kind_of(plan.network), count(plan.network.hidden),
+    table.add_row({plan.name, kind_of(plan), count(plan.network.hidden),
                    count(plan.sees_inputs ? network.inputs : 0), count(plan.lags),
                    count(plan.replays),
                    count(footprint({.network = plan.network, .rule = plan.rule}).weights)});
-  table.add_row({"naive", "the last target", "", "", "1", "", ""});
-  table.add_row({"mean", "the mean so far", "", "", "", "", ""});
   fmt::print("{}", table.to_text(view::is_terminal(stdout)));
 }
 
@@ -162,11 +163,10 @@ void describe_weights(const std::vector<std::string>& experts, std::span<const d
   fmt::print("\n{}", table.to_text(view::is_terminal(stdout)));
 }
 
-void describe(const std::string& name, Learner& learner) {
+void describe(const std::string& name, const Learner& learner) {
   const Recipe& recipe = *learner.recipe();
   describe({name, recipe.options, recipe.scaled});
-  // Any step reports them, and one that is refused leaves all as it is.
-  describe_weights(expert_names(recipe.options), learner.learn({}, {}).weights);
+  describe_weights(expert_names(recipe.options), learner.state().weights);
 }
 
 void describe(const StreamModel& model) {
@@ -201,11 +201,11 @@ void describe_file(const std::string& file) {
       fmt::print("{}: a checkpoint of a stream, without models, {:.1f} KiB\n", file, size);
     } else {
       const auto model = model_of(checkpoint);
-      const auto learner = model->learner().clone();
-      const std::string name = title(*learner);
+      const Learner& learner = model->learner();
+      const std::string name = title(learner);
       if (!checkpoint.key.empty()) fmt::print("the model of key {}\n", checkpoint.key);
       describe(*model);
-      describe(name, *learner);
+      describe(name, learner);
     }
     if (!checkpoint.stream.empty()) {
       const Counts counts = summary_of(checkpoint).counts;

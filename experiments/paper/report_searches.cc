@@ -4,7 +4,8 @@
 
 #include <cmath>
 
-#include "config/settings.h"
+#include "eval/contenders.h"
+#include "kalstream/settings.h"
 #include "paper/report_parts.h"
 #include "view/chart.h"
 #include "view/table.h"

@@ -39,6 +39,10 @@ class Learner {
   /// Samples learnt or advanced to since the start; those that could not be used do not count.
   virtual std::uint64_t samples() const = 0;
 
+  /// What can be known of it without learning: as the last StepReport said, or as it is at the
+  /// start.
+  virtual LearnerState state() const = 0;
+
   /// d̂ for input x. Has no effect on what any later call returns. The view lives until the next
   /// call; all NaN when x cannot be used.
   virtual std::span<const double> predict(std::span<const double> x) = 0;

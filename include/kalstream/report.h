@@ -1,4 +1,4 @@
-// What one step did.
+// What one step did, and what a learner knows of itself.
 #pragma once
 
 #include <cstddef>
@@ -21,6 +21,15 @@ enum class StepStatus : std::uint8_t {
 constexpr bool is_rejected(StepStatus s) { return s >= StepStatus::rejected_input; }
 
 const char* to_string(StepStatus status);
+
+/// What a learner can be asked at any time.
+struct LearnerState {
+  std::size_t networks = 1;     ///< that take a step: StepReport::experts
+  double covariance_trace = 0;  ///< Σ Tr P over all blocks and networks; 0 without P
+  /// How much each expert of a mixture counts, together 1, in the order of expert_names(); empty
+  /// otherwise. A view into the learner, valid until its next call.
+  std::span<const double> weights;
+};
 
 struct StepReport {
   StepStatus status = StepStatus::applied;  ///< of a mixture: of the expert that did the most

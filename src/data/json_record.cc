@@ -133,7 +133,7 @@ class JsonLines::Events final : public nlohmann::json_sax<Json> {
 
   /// The value of a list of one has the list's name: "a.1.b" becomes "a.b".
   void drop_place(const Level& level) {
-    for (Field& f : record_.fields().subspan(level.first)) f.name.erase(level.path, 2);
+    for (Record::Field& f : record_.fields().subspan(level.first)) f.name.erase(level.path, 2);
   }
 
   Record& record_;
@@ -154,7 +154,7 @@ void JsonLines::require_distinct(const Record& record) {
   const auto fields = record.fields();
   if (std::ranges::equal(fields, last_names_, {}, &Field::name)) return;
   sorted_.clear();
-  for (const Field& f : fields) sorted_.emplace_back(f.name);
+  for (const Record::Field& f : fields) sorted_.emplace_back(f.name);
   std::ranges::sort(sorted_);
   const auto twice = std::ranges::adjacent_find(sorted_);
   if (twice != sorted_.end())

@@ -64,7 +64,7 @@ std::unique_ptr<RecordFile> open_records(const std::string& path, const ReadOpti
 // ---- Rows.
 
 bool has_number(const Record& record) {
-  return std::ranges::any_of(record.fields(), [](const Field& f) {
+  return std::ranges::any_of(record.fields(), [](const Record::Field& f) {
     return f.value.kind == Value::Kind::number || f.value.kind == Value::Kind::too_large;
   });
 }
@@ -130,7 +130,7 @@ class Building {
   /// What is missing here may be a number, unless the file says otherwise.
   Record with_texts(Record record) const {
     for (const std::string& name : file_.texts())
-      for (Field& f : record.fields())
+      for (Record::Field& f : record.fields())
         if (f.name == name && f.value.kind == Value::Kind::missing)
           f.value.kind = Value::Kind::text;
     return record;

@@ -19,7 +19,7 @@ using Names = std::vector<std::string>;
 /// large.
 std::string said(const Record& record) {
   std::string text;
-  for (const Field& f : record.fields()) {
+  for (const Record::Field& f : record.fields()) {
     if (!text.empty()) text += ' ';
     text += f.name + '=';
     switch (f.value.kind) {

@@ -208,9 +208,7 @@ void StreamModel::learn_forecasts(std::span<const double> d) {
 }
 
 std::vector<double> StreamModel::expert_weights() const {
-  if (expert_names(learner_->recipe()->options).empty()) return {};
-  // Any step reports them, and one that is refused leaves all as it is.
-  const auto weights = learner_->learn({}, {}).weights;
+  const auto weights = learner_->state().weights;
   return {weights.begin(), weights.end()};
 }
 

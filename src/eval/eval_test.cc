@@ -67,6 +67,7 @@ class Scripted final : public Learner {
   std::size_t inputs() const override { return 1; }
   std::size_t outputs() const override { return 1; }
   std::uint64_t samples() const override { return seen_; }
+  LearnerState state() const override { return {.networks = 4}; }
   std::span<const double> predict(std::span<const double>) override {
     log += 'p';
     return std::span(predictions_).subspan(seen_, 1);

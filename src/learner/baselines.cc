@@ -9,6 +9,7 @@
 #include "core/finite.h"
 #include "learner/lagged.h"
 #include "learner/network_learner.h"
+#include "learner/refusal.h"
 #include "learner/scaled.h"
 
 namespace kalstream {
@@ -28,13 +29,14 @@ class Level final : public Learner {
   std::size_t inputs() const override { return inputs_; }
   std::size_t outputs() const override { return level_.size(); }
   std::uint64_t samples() const override { return samples_; }
+  LearnerState state() const override { return {}; }
 
   std::span<const double> predict(std::span<const double> x) override {
     return usable(x) ? level_ : no_prediction_;
   }
 
   StepReport learn(std::span<const double> x, std::span<const double> d) override {
-    if (!usable(x) || d.size() != level_.size() || !all_usable(d)) return refused();
+    if (!usable(x) || d.size() != level_.size() || !all_usable(d)) return refusal(*this);
     ++samples_;
     ++t_;
     const double step = of_ == Of::all ? 1 / static_cast<double>(t_) : 1;
@@ -43,7 +45,7 @@ class Level final : public Learner {
   }
 
   StepReport advance(std::span<const double> x) override {
-    if (!usable(x)) return refused();
+    if (!usable(x)) return refusal(*this);
     ++samples_;
     return {.status = StepStatus::missing, .weights = {}};
   }
@@ -70,9 +72,6 @@ class Level final : public Learner {
 
  private:
   bool usable(std::span<const double> x) const { return x.size() == inputs_ && all_usable(x); }
-  static StepReport refused() {
-    return {.status = StepStatus::rejected_input, .rejected = 1, .weights = {}};
-  }
 
   std::size_t inputs_;
   Of of_;

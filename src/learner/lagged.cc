@@ -5,6 +5,7 @@
 
 #include "core/finite.h"
 #include "learner/history.h"
+#include "learner/refusal.h"
 
 namespace kalstream {
 namespace {
@@ -33,6 +34,7 @@ class Lagged final : public Learner {
   std::size_t inputs() const override { return inputs_; }
   std::size_t outputs() const override { return inner_->outputs(); }
   std::uint64_t samples() const override { return inner_->samples(); }
+  LearnerState state() const override { return inner_->state(); }
 
   std::span<const double> predict(std::span<const double> x) override {
     return inner_->predict(with_lags(x, history_));
@@ -41,7 +43,7 @@ class Lagged final : public Learner {
   std::span<const double> spread() override { return inner_->spread(); }
 
   StepReport learn(std::span<const double> x, std::span<const double> d) override {
-    if (!all_usable(d)) d = {};  // refused: it would be an input soon
+    if (!all_usable(d)) return refusal(*this);  // it would be an input soon
     const StepReport report = inner_->learn(with_lags(x, history_), d);
     if (report.status != StepStatus::rejected_input) history_.push(d);
     return report;

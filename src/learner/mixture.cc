@@ -8,6 +8,7 @@
 #include "core/denormals.h"
 #include "core/finite.h"
 #include "kernels/kernels.h"
+#include "learner/refusal.h"
 
 namespace kalstream {
 
@@ -102,7 +103,7 @@ std::span<const double> Mixture::spread() {
 
 StepReport Mixture::learn(std::span<const double> x, std::span<const double> d) {
   const FlushDenormals guard;
-  if (d.size() != d_hat_.size() || !all_finite(d) || !gather_predictions(x)) return refuse();
+  if (d.size() != d_hat_.size() || !all_finite(d) || !gather_predictions(x)) return refusal(*this);
   for (std::size_t k = 0; k < d.size(); ++k) e_[k] = d[k] - d_hat_[k];
   const StepReport total = each([&](std::size_t j) {
     return networks_.empty() ? experts_[j]->learn(x, d) : networks_[j]->learn_from(x, d, e_);
@@ -113,7 +114,7 @@ StepReport Mixture::learn(std::span<const double> x, std::span<const double> d) 
 
 StepReport Mixture::advance(std::span<const double> x) {
   const FlushDenormals guard;
-  if (!gather_predictions(x)) return refuse();
+  if (!gather_predictions(x)) return refusal(*this);
   return each([&](std::size_t j) { return experts_[j]->advance(x); });
 }
 
@@ -131,9 +132,14 @@ StepReport Mixture::each(const Step& step) {
   return total;
 }
 
-// If one expert cannot use the sample, none may: they are handed one that all refuse.
-StepReport Mixture::refuse() {
-  return each([&](std::size_t j) { return experts_[j]->learn({}, {}); });
+LearnerState Mixture::state() const {
+  LearnerState total{.networks = 0, .weights = w_};
+  for (const auto& expert : experts_) {
+    const LearnerState one = expert->state();
+    total.networks += one.networks;
+    total.covariance_trace += one.covariance_trace;
+  }
+  return total;
 }
 
 // log w_j ← log w_j − η‖d − d̂_j‖².

@@ -29,6 +29,7 @@ class Mixture final : public Learner {
   std::size_t inputs() const override { return experts_.front()->inputs(); }
   std::size_t outputs() const override { return experts_.front()->outputs(); }
   std::uint64_t samples() const override { return experts_.front()->samples(); }
+  LearnerState state() const override;
   std::span<const double> predict(std::span<const double> x) override;
   /// What the experts disagree in, √(Σ w_j(d̂_j − d̂)²): it tells more than their covariances, and
   /// does not make those that would have stayed gated work. Empty while they all say the same.
@@ -50,7 +51,6 @@ class Mixture final : public Learner {
   bool gather_predictions(std::span<const double> x);
   template <class Step>
   StepReport each(const Step& step);
-  StepReport refuse();
   void reweight(std::span<const double> d);
   void set_log_weights_to_prior();
   void normalise();

@@ -19,6 +19,9 @@ class NetworkLearner final : public Learner {
   std::size_t inputs() const override { return network_.inputs; }
   std::size_t outputs() const override { return network_.outputs; }
   std::uint64_t samples() const override { return samples_; }
+  LearnerState state() const override {
+    return {.covariance_trace = rule_->covariance_trace(), .weights = {}};
+  }
   std::span<const double> predict(std::span<const double> x) override;
   std::span<const double> spread() override;
   StepReport learn(std::span<const double> x, std::span<const double> d) override;

@@ -5,6 +5,7 @@
 
 #include "core/finite.h"
 #include "learner/moments.h"
+#include "learner/refusal.h"
 
 namespace kalstream {
 namespace {
@@ -44,6 +45,7 @@ class Scaled final : public Learner {
   std::size_t inputs() const override { return inner_->inputs(); }
   std::size_t outputs() const override { return inner_->outputs(); }
   std::uint64_t samples() const override { return inner_->samples(); }
+  LearnerState state() const override { return inner_->state(); }
 
   std::span<const double> predict(std::span<const double> x) override {
     const auto d_hat = inner_->predict(standardise(x));
@@ -59,7 +61,7 @@ class Scaled final : public Learner {
   }
 
   StepReport learn(std::span<const double> x, std::span<const double> d) override {
-    if (d.size() != d_.size() || !all_usable(d)) return inner_->learn({}, {});  // refused
+    if (d.size() != d_.size() || !all_usable(d)) return refusal(*this);
     for (std::size_t k = 0; k < d.size(); ++k) {
       d_[k] = d_moments_.count() < 2 ? 0 : d_moments_.standardised(k, d[k]) / unit();
       if (bounded_) d_[k] = std::clamp(d_[k], -1.0, 1.0);

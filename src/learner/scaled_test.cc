@@ -32,6 +32,7 @@ class Spy final : public Learner {
   std::size_t inputs() const override { return inputs_; }
   std::size_t outputs() const override { return prediction_.size(); }
   std::uint64_t samples() const override { return log_->x.size(); }
+  LearnerState state() const override { return {}; }
   std::span<const double> predict(std::span<const double>) override { return prediction_; }
   StepReport learn(std::span<const double> x, std::span<const double> d) override {
     log_->x.push_back(copy(x));

@@ -11,15 +11,15 @@
 
 namespace kalstream {
 
-struct Field {
-  std::string name;
-  Value value;
-};
-
 /// Fields in the order they were written. Structures are flat: b inside of a is "a.b", the second
 /// number of a list "a.2" (a list of one is "a"). Used again and again, it stops allocating.
 class Record {
  public:
+  struct Field {
+    std::string name;
+    Value value;
+  };
+
   void clear() { size_ = 0; }
 
   /// The next field, with a missing value.

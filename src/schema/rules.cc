@@ -30,7 +30,7 @@ std::string list_of(const Names& names) {
 
 Names names_of(const Record& record) {
   Names names;
-  for (const Field& f : record.fields()) names.push_back(f.name);
+  for (const Record::Field& f : record.fields()) names.push_back(f.name);
   return names;
 }
 
@@ -81,7 +81,7 @@ bool is_default_target(std::string_view name) {
 }
 
 /// A network adds its own constant.
-bool is_constant(const Field& f) {
+bool is_constant(const Record::Field& f) {
   constexpr std::array<std::string_view, 5> names{"bias", "intercept", "constant", "const", "ones"};
   return f.value.kind == Value::Kind::number && f.value.number == 1 &&
          std::ranges::find(names, lower_case(f.name)) != names.end();

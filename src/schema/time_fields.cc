@@ -49,7 +49,7 @@ struct Candidate {
   std::string guess;
 };
 
-std::optional<Candidate> text_candidate(const Field& f, std::size_t k) {
+std::optional<Candidate> text_candidate(const Record::Field& f, std::size_t k) {
   const auto form = form_of(f.value.text);
   if (!form) return {};
   const auto time = parse_time(f.value.text, form->form);
@@ -59,7 +59,7 @@ std::optional<Candidate> text_candidate(const Field& f, std::size_t k) {
 }
 
 std::optional<Candidate> number_candidate(const Record& record, std::size_t k, bool is_first) {
-  const Field& f = record.fields()[k];
+  const Record::Field& f = record.fields()[k];
   const auto found = [&](TimeForm form, const char* guess) {
     return Candidate{k, {form, true}, true, true, guess};
   };
@@ -85,7 +85,7 @@ FoundTime time_fields(const Record& record, const std::vector<bool>& free) {
   std::vector<Candidate> candidates;
   bool is_first = true;
   for (std::size_t k = 0; k < free.size(); ++k) {
-    const Field& f = record.fields()[k];
+    const Record::Field& f = record.fields()[k];
     if (!free[k]) continue;
     std::optional<Candidate> candidate;
     if (f.value.kind == Value::Kind::text)

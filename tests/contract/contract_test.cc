@@ -9,6 +9,7 @@
 #include <new>
 #include <numeric>
 #include <string>
+#include <utility>
 
 #include "kalstream/interval.h"
 #include "kalstream/learner.h"
@@ -539,6 +540,43 @@ TEST_P(Contract, RefusingASampleReportsTheSameTrace) {
   EXPECT_EQ(learner->advance(Vector(n_x, nan)).covariance_trace, trace);
 }
 
+Vector numbers(const LearnerState& s) {
+  Vector all{double(s.networks), s.covariance_trace};
+  all.insert(all.end(), s.weights.begin(), s.weights.end());
+  return all;
+}
+
+// Asked at any moment; what it says is what the last step reported.
+TEST_P(Contract, StateIsThatOfTheLastReportAndHasNoEffect) {
+  auto asked = GetParam().make();
+  const Vector at_the_start = numbers(asked->state());
+  EXPECT_EQ(asked->state().weights.size(), expert_names(GetParam().options).size());
+  for (std::size_t t = 0; t < length; ++t) {
+    asked->predict(stream.x[t]);
+    asked->state();
+    const bool missing = t % 5 == 4;
+    const StepReport expected =
+        missing ? learner->advance(stream.x[t]) : learner->learn(stream.x[t], stream.d[t]);
+    const StepReport report =
+        missing ? asked->advance(stream.x[t]) : asked->learn(stream.x[t], stream.d[t]);
+    ASSERT_TRUE(same_bits(numbers(report), numbers(expected))) << t;
+    const Vector state = numbers(std::as_const(*asked).state());
+    const LearnerState of_report{report.experts, report.covariance_trace, report.weights};
+    ASSERT_TRUE(same_bits(state, numbers(of_report))) << t;
+    ASSERT_TRUE(same_bits(state, numbers(asked->state()))) << t;
+    ASSERT_TRUE(same_bits(state, numbers(asked->clone()->state()))) << t;
+    if (t % 7 == 3) {
+      asked = load(save(*asked));
+      ASSERT_TRUE(same_bits(state, numbers(asked->state()))) << t;
+    }
+    asked->learn(Vector(n_x, nan), stream.d[t]);  // refused
+    ASSERT_TRUE(same_bits(state, numbers(asked->state()))) << t;
+  }
+  EXPECT_TRUE(same_bits(asked->predict(other.x[0]), learner->predict(other.x[0])));
+  asked->reset();
+  EXPECT_TRUE(same_bits(numbers(asked->state()), at_the_start));
+}
+
 TEST_P(Contract, AdvanceMovesTheStateAndNotTheWeights) {
   for (std::size_t t = 0; t < 10; ++t) step(*learner, stream.x[t], stream.d[t]);
   const auto still = learner->clone();
@@ -742,6 +780,7 @@ TEST_P(Contract, NothingIsAllocatedAfterConstruction) {
   for (std::size_t t = 0; t < length; ++t) {
     learner->predict(stream.x[t]);
     learner->spread();
+    learner->state();
     learner->predict(bad);
     learner->spread();
     learner->forecast(3, future, ahead);

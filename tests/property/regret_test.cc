@@ -132,6 +132,7 @@ class Constant final : public Learner {
   std::size_t inputs() const override { return 1; }
   std::size_t outputs() const override { return value_.size(); }
   std::uint64_t samples() const override { return 0; }
+  LearnerState state() const override { return {}; }
   std::span<const double> predict(std::span<const double>) override { return value_; }
   StepReport learn(std::span<const double>, std::span<const double>) override { return {}; }
   StepReport advance(std::span<const double>) override { return {}; }

@@ -28,7 +28,7 @@
 
 #include "core/rng.h"
 #include "kalstream/learner.h"
-#include "learner/auto.h"
+#include "learner/auto/auto_learner.h"
 #include "learner/mixture.h"
 #include "learner/network_learner.h"
 #include "update/block_kalman.h"
@@ -147,7 +147,7 @@ std::vector<const BlockKalman*> covariances_of(const Learner& learner) {
   if (const auto* mixture = dynamic_cast<const Mixture*>(&learner); mixture != nullptr)
     for (std::size_t j = 0; j < mixture->size(); ++j) add(mixture->expert(j));
   if (const auto* many = dynamic_cast<const AutoLearner*>(&learner); many != nullptr)
-    for (std::size_t j = 0; j < many->networks(); ++j) add(many->network(j));
+    for (std::size_t j = 0; j < many->experts(); ++j) add(many->expert(j));
   return all;
 }
 

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
-#include "learner/auto.h"
+#include "learner/auto/auto_learner.h"
+#include "learner/auto/experts.h"
+#include "learner/auto/memory.h"
 #include "learner/rules/rule.h"
 
 namespace kalstream {
@@ -19,7 +21,9 @@ Fields fields(Auto& o) {
 Footprint footprint_of(const LearnerOptions& options, const Auto& rule) {
   const auto n_d = static_cast<double>(options.network.outputs);
   Footprint total{.networks = 0};
-  for (const ExpertPlan& plan : plan_experts(rule, options.network)) {
+  const auto plans = plan_experts(rule, options.network);
+  for (const ExpertPlan& plan : plans) {
+    if (!plan.has_network()) continue;  // says what it is shown, and holds nothing
     const Footprint one = footprint({.network = plan.network, .rule = plan.rule});
     total.weights = std::max(total.weights, one.weights);
     total.networks += one.networks;
@@ -30,8 +34,9 @@ Footprint footprint_of(const LearnerOptions& options, const Auto& rule) {
   // Samples in memory, and for each output two covariances of the experts.
   const auto sample =
       static_cast<double>(options.network.inputs) + static_cast<double>(rule.lags + 2) * n_d;
-  const auto experts = static_cast<double>(total.networks + 2);
-  total.bytes += (1000 * sample + 2 * n_d * experts * experts) * sizeof(double);
+  const auto experts = static_cast<double>(plans.size());
+  total.bytes +=
+      (SampleMemory::usual_capacity * sample + 2 * n_d * experts * experts) * sizeof(double);
   return total;
 }
 
@@ -39,7 +44,6 @@ std::vector<std::string> expert_names_of(const LearnerOptions& options, const Au
   std::vector<std::string> names;
   for (ExpertPlan& plan : plan_experts(rule, options.network))
     names.push_back(std::move(plan.name));
-  names.insert(names.end(), {"naive", "mean"});
   return names;
 }
 

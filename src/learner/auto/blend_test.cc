@@ -1,5 +1,5 @@
 // Blend: its guarantee, what it finds, and that nothing gets it off its feet.
-#include "learner/blend.h"
+#include "learner/auto/blend.h"
 
 #include <gtest/gtest.h>
 

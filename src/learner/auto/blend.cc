@@ -1,4 +1,4 @@
-#include "learner/blend.h"
+#include "learner/auto/blend.h"
 
 #include <algorithm>
 #include <cmath>

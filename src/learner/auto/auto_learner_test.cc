@@ -1,5 +1,5 @@
 // Auto on raw streams: units, outliers, changes, gaps; never far behind something simple.
-#include "learner/auto.h"
+#include "learner/auto/auto_learner.h"
 
 #include <gtest/gtest.h>
 
@@ -8,11 +8,9 @@
 #include <functional>
 #include <limits>
 #include <numbers>
-#include <set>
 
 #include "data/generators.h"
 #include "kalstream/snapshot.h"
-#include "learner/footprint.h"
 #include "support.h"
 
 namespace kalstream {
@@ -412,7 +410,7 @@ TEST(AutoSeries, KeepsTheContract) {
     ASSERT_TRUE(same_bits(learner->predict({}), quiet->predict({}))) << t;
     const auto copy = quiet->clone();
     ASSERT_TRUE(same_bits(learner->learn({}, s.d[t]).weights, quiet->learn({}, s.d[t]).weights));
-    ASSERT_TRUE(same_bits(copy->learn({}, s.d[t]).weights, quiet->learn({}, {}).weights));
+    ASSERT_TRUE(same_bits(copy->learn({}, s.d[t]).weights, quiet->state().weights));
   }
   const Vector expected = run(*make_for(s), s);
   learner->reset();
@@ -454,165 +452,6 @@ TEST(AutoLooksNotAhead, AtAnyTime) {
       EXPECT_NE(d_hat[T + 1], expected[T + 1]) << T;
     }
   }
-}
-
-// ---- The plan ----------------------------------------------------------------------------------
-
-std::vector<std::string> names(const std::vector<ExpertPlan>& plans) {
-  std::vector<std::string> all;
-  for (const ExpertPlan& plan : plans) all.push_back(plan.name);
-  return all;
-}
-
-bool is_linear(const ExpertPlan& plan) { return plan.network.hidden == 0; }
-
-TEST(AutoPlan, ExpertsCountsNetworks) {
-  const NetworkOptions network = options(3).network;
-  const auto all = plan_experts(Auto{}, network);
-  const auto networks = std::size_t(std::count_if(all.begin(), all.end(), std::not_fn(is_linear)));
-  EXPECT_GT(networks, 10U);
-  for (std::size_t n = 1; n <= networks; ++n) {
-    const auto some = plan_experts(Auto{.experts = n}, network);
-    ASSERT_EQ(some.size(), n + all.size() - networks);
-    for (std::size_t j = 0; j < some.size(); ++j)
-      EXPECT_EQ(some[j].name, all[j < n ? j : j + networks - n].name);
-  }
-  EXPECT_EQ(names(plan_experts(Auto{.experts = 99}, network)), names(all));
-}
-
-TEST(AutoPlan, NamesAreUniqueAndThoseOfTheWeights) {
-  for (const std::size_t inputs : {0, 1, 30})
-    for (const std::size_t lags : {0, 1, 2, 4, 6, 8, 24})
-      for (const bool full_ekf : {false, true}) {
-        const Auto rule{.lags = lags, .full_ekf = full_ekf};
-        const LearnerOptions o = options(inputs, rule);
-        if (inputs + lags == 0) {
-          EXPECT_THROW(make_learner(o), std::invalid_argument);
-          continue;
-        }
-        const auto plans = plan_experts(rule, o.network);
-        std::vector<std::string> all = names(plans);
-        EXPECT_EQ(std::set<std::string>(all.begin(), all.end()).size(), all.size());
-        all.insert(all.end(), {"naive", "mean"});
-        EXPECT_EQ(expert_names(o), all);
-        const bool has_ekf = std::find(all.begin(), all.end(), "ekf") != all.end();
-        EXPECT_EQ(has_ekf, full_ekf && inputs > 0);
-        std::set<std::uint64_t> seeds;
-        for (const ExpertPlan& plan : plans) {
-          seeds.insert(plan.network.seed);
-          EXPECT_LE(plan.lags, lags);
-          EXPECT_EQ(plan.network.inputs, (plan.sees_inputs ? inputs : 0) + plan.lags);
-          EXPECT_NO_THROW(plan.network.validate());
-        }
-        EXPECT_EQ(seeds.size(), plans.size());
-      }
-}
-
-TEST(AutoPlan, WideInputsGetFewerUnits) {
-  const auto narrow = plan_experts(Auto{}, options(2).network);
-  const auto wide = plan_experts(Auto{}, options(200).network);
-  ASSERT_EQ(names(wide), names(narrow));
-  for (std::size_t j = 0; j < wide.size(); ++j) {
-    EXPECT_LE(wide[j].network.hidden, narrow[j].network.hidden) << wide[j].name;
-    if (wide[j].network.hidden > 4) {
-      EXPECT_LE(wide[j].network.hidden * (wide[j].network.inputs + 1), 800U) << wide[j].name;
-    }
-  }
-  EXPECT_LT(wide[0].network.hidden, narrow[0].network.hidden);
-}
-
-TEST(AutoPlan, FootprintIsThatOfItsExpertsAndWhatTheyShare) {
-  for (const bool full_ekf : {false, true}) {
-    const LearnerOptions o = options(5, Auto{.full_ekf = full_ekf});
-    const Footprint total = footprint(o);
-    const auto plans = plan_experts(std::get<Auto>(o.rule), o.network);
-    double bytes = 0;
-    double learnt = 0;
-    std::size_t blocks = 0;
-    for (const ExpertPlan& plan : plans) {
-      const Footprint one = footprint({.network = plan.network, .rule = plan.rule});
-      EXPECT_LE(one.weights, total.weights);
-      bytes += one.bytes;
-      learnt += one.learnt_bytes;
-      blocks += one.covariance_blocks;
-    }
-    EXPECT_EQ(total.networks, plans.size());
-    EXPECT_EQ(total.covariance_blocks, blocks);
-    EXPECT_DOUBLE_EQ(total.learnt_bytes, learnt);
-    // A thousand samples and what is past at each, two covariances of the experts, little else.
-    const auto samples = static_cast<double>(o.network.inputs + (24 + 2) * o.network.outputs);
-    EXPECT_GT(total.bytes, bytes + 1000 * samples * sizeof(double));
-    EXPECT_LT(total.bytes, bytes + 1.2 * 1000 * samples * sizeof(double));
-  }
-}
-
-// ---- Its parts ---------------------------------------------------------------------------------
-
-TEST(HeldMoments, StandStillUntilTheyAreFarOff) {
-  HeldMoments m(2);
-  EXPECT_EQ(m.standardised(0, 3, 10), 3);  // mean 0 and deviation 1 at first
-  for (const double v : {1.0, 3.0, 1.0, 3.0}) m.add(Vector{v, 100 * v});
-  EXPECT_EQ(m.mean(0), 0);
-  m.hold();
-  EXPECT_EQ(m.mean(0), 2);
-  EXPECT_EQ(m.deviation(0), 1);
-  EXPECT_EQ(m.mean(1), 200);
-  EXPECT_EQ(m.deviation(1), 100);
-  EXPECT_EQ(m.standardised(0, 4, 10), 2);
-  EXPECT_EQ(m.standardised(0, 1e9, 10), 10);
-  EXPECT_EQ(m.standardised(0, -1e9, 10), -10);
-
-  for (int n = 0; n < 4; ++n) m.add(Vector{2.5, n % 2 == 0 ? 450.0 : 550.0});
-  m.follow();  // the first is close to what it was; the second is 1.5 deviations higher
-  EXPECT_EQ(m.mean(0), 2);
-  EXPECT_EQ(m.deviation(0), 1);
-  EXPECT_EQ(m.mean(1), m.running().mean(1));
-  EXPECT_NEAR(m.mean(1), 350, 1e-9);
-  EXPECT_EQ(m.deviation(1), m.running().deviation(1));
-
-  m.reset();
-  EXPECT_EQ(m.mean(1), 0);
-  EXPECT_EQ(m.deviation(1), 1);
-  EXPECT_EQ(m.running().count(), 0U);
-}
-
-TEST(HeldMoments, FollowASpreadThatGrowsOrShrinks) {
-  for (const double scale : {10.0, 0.01}) {
-    HeldMoments m(1);
-    for (int n = 0; n < 10; ++n) m.add(Vector{n % 2 == 0 ? 1.0 : -1.0});
-    m.hold();
-    for (int n = 0; n < 100; ++n) m.add(Vector{n % 2 == 0 ? scale : -scale});
-    EXPECT_EQ(m.deviation(0), 1);
-    m.follow();
-    EXPECT_EQ(m.deviation(0), m.running().deviation(0));
-    EXPECT_NE(m.deviation(0), 1);
-  }
-}
-
-TEST(SampleMemory, KeepsTheLastOnes) {
-  SampleMemory memory(3, 4);
-  EXPECT_EQ(memory.size(), 0U);
-  for (double n = 1; n <= 5; ++n) {
-    memory.push(Vector{n}, Vector{n + 0.1, n + 0.2}, Vector{-n});
-    EXPECT_EQ(memory.size(), std::size_t(std::min(n, 3.0)));
-    for (std::size_t age = 1; age <= memory.size(); ++age) {
-      const double m = n + 1 - double(age);
-      EXPECT_TRUE(same_bits(memory[age], Vector{m, m + 0.1, m + 0.2, -m}));
-    }
-  }
-  memory.keep(7);
-  EXPECT_EQ(memory.size(), 3U);
-  memory.keep(2);
-  EXPECT_EQ(memory.size(), 2U);
-  EXPECT_EQ(memory[1][0], 5);
-  EXPECT_EQ(memory[2][0], 4);
-  memory.push(Vector{6}, Vector{}, Vector{});
-  EXPECT_EQ(memory.size(), 3U);
-  EXPECT_EQ(memory[3][0], 4);
-  memory.reset();
-  EXPECT_EQ(memory.size(), 0U);
-  memory.push(Vector{8}, Vector{}, Vector{});
-  EXPECT_EQ(memory[1][0], 8);
 }
 
 }  // namespace

@@ -1,0 +1,252 @@
+#include "learner/auto/auto_learner.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "core/archive.h"
+#include "core/denormals.h"
+#include "core/finite.h"
+#include "learner/refusal.h"
+
+namespace kalstream {
+namespace {
+
+constexpr std::size_t kept_after_a_change = 16;  // samples, by those that start over
+
+}  // namespace
+
+AutoLearner::AutoLearner(const Auto& options, const NetworkOptions& network)
+    : panel_(options, network),
+      scale_(sight_of(options, network)),
+      history_(sight_of(options, network).lags, network.outputs),
+      memory_(sight_of(options, network)),
+      blends_(panel_.size(), network.outputs),
+      range_(network.outputs),
+      first_guess_(network.outputs),
+      disturbance_(network.outputs),
+      x_(network.inputs),
+      seen_(sight_of(options, network).size()),
+      target_(network.outputs),
+      d_hat_(network.outputs),
+      no_prediction_(network.outputs, std::numeric_limits<double>::quiet_NaN()),
+      ahead_history_(history_),
+      ahead_(network.outputs) {}
+
+// ---- Prediction
+
+std::span<const double> AutoLearner::predict(std::span<const double> x) {
+  const FlushDenormals guard;
+  return bring_up_to_date(x) ? d_hat_ : no_prediction_;
+}
+
+// Brings d_hat_ up to date for x. False if x cannot be used.
+bool AutoLearner::bring_up_to_date(std::span<const double> x) {
+  if (x.size() != inputs() || !all_usable(x)) return false;
+  if (predicted_ && std::equal(x.begin(), x.end(), x_.begin())) return true;
+  std::copy(x.begin(), x.end(), x_.begin());
+  if (has_experts()) {
+    scale_.see(x, history_.all(), seen_);
+    blends_.predict(panel_.predict(seen_, scale_), d_hat_);
+  } else {
+    first_guess_.predict(history_[1], scale_.targets().running(), d_hat_);
+  }
+  predicted_ = true;
+  return true;
+}
+
+std::span<const double> AutoLearner::spread() {
+  const FlushDenormals guard;
+  if (!predicted_ || !has_experts()) return {};
+  return blends_.spread(d_hat_, panel_.relative_variance());
+}
+
+void AutoLearner::start_forecast() {
+  ahead_history_ = history_;
+  if (has_experts()) panel_.start_forecast();
+}
+
+std::span<const double> AutoLearner::forecast_next(std::span<const double> x) {
+  const FlushDenormals guard;
+  if (x.size() != inputs() || !all_usable(x)) return no_prediction_;
+  predicted_ = false;  // seen_ and what the experts and blends said are written over
+  if (has_experts()) {
+    scale_.see(x, ahead_history_.all(), seen_);
+    blends_.predict(panel_.forecast_next(seen_, scale_), ahead_);
+  } else {
+    first_guess_.predict(history_[1], scale_.targets().running(), ahead_);
+  }
+  ahead_history_.push_guess(ahead_);
+  return ahead_;
+}
+
+// ---- Learning
+
+StepReport AutoLearner::learn(std::span<const double> x, std::span<const double> d) {
+  const FlushDenormals guard;
+  if (d.size() != outputs() || !all_usable(d) || !bring_up_to_date(x)) return refusal(*this);
+  const Belief::Verdict verdict = belief_.judge(x, d, scale_, samples_);
+  disturbance_.note(verdict.is_wild(), scale_);
+  if (!verdict.believed) {
+    scale_.add_targets(d);
+    StepReport report = step_experts({});
+    memory_.push(x, history_.all(), no_prediction_);
+    move_on(x, verdict.wild_target ? std::span<const double>(d_hat_) : d);
+    report.status = StepStatus::gated;
+    return finish(report);
+  }
+
+  const StepReport report = step_experts(d);
+  learn_blend(d);
+  if (samples_ == 0) history_.push(d);  // stands for those before it here, too: 0 is no target
+  memory_.push(x, history_.all(), d);
+  scale_.add_targets(d);
+  widen_range(d);
+  ++samples_;
+  move_on(x, d);
+  look_at_scale();
+  if (disturbance_.asks_to_begin_anew(memory_, scale_, samples_)) begin_anew();
+  return finish(report);
+}
+
+StepReport AutoLearner::advance(std::span<const double> x) { return observe(x, {}); }
+
+StepReport AutoLearner::observe(std::span<const double> x, std::span<const double> d) {
+  const FlushDenormals guard;
+  if (!bring_up_to_date(x)) return refusal(*this);
+  StepReport report = step_experts({});
+  const bool known = d.size() == outputs() && all_usable(d);
+  move_on(x, known ? d : std::span<const double>(d_hat_));
+  report.status = StepStatus::missing;
+  return finish(report);
+}
+
+// Every expert moves on, and learns d unless it is empty.
+StepReport AutoLearner::step_experts(std::span<const double> d) {
+  if (!has_experts())
+    return {.status = StepStatus::gated, .experts = panel_.state().networks, .weights = {}};
+  scale_.standardise_target(d, target_);
+  panel_.each([&](Expert& e) {
+    const auto view = e.view(seen_);
+    if (d.empty()) {
+      e.report = e.learner->advance(view);
+    } else {
+      e.report = e.learner->learn(view, e.target_of(target_, d));
+      replay(e, memory_, scale_, steps_);
+    }
+  });
+  return panel_.report();
+}
+
+void AutoLearner::learn_blend(std::span<const double> d) {
+  if (has_experts()) {
+    blends_.learn(d);
+    look_for_change();
+  } else if (samples_ > 0) {
+    first_guess_.learn(history_[1], scale_.targets().running(), d);
+  }
+}
+
+// After a change what was learnt by heart is forgotten, and experts without replay go on and adapt;
+// after a disturbance all start over.
+void AutoLearner::look_for_change() {
+  double squared_error = 0;
+  for (std::size_t k = 0; k < outputs(); ++k) {
+    const double e = target_[k] - scale_.targets().standardised(k, d_hat_[k]);
+    squared_error += e * e;
+  }
+  const Alarm::Sign sign = alarm_.look_at(squared_error, samples_);
+  if (sign == Alarm::Sign::none) return;
+  memory_.keep(kept_after_a_change);
+  panel_.each([&](Expert& e) {
+    if (sign == Alarm::Sign::over || e.plan.replays > 0) start_over(e, memory_, scale_, steps_);
+  });
+  blends_.become_open();
+}
+
+void AutoLearner::widen_range(std::span<const double> d) {
+  if (samples_ == 0)
+    range_.begin(d);
+  else
+    range_.add(d, scale_.targets().running(), belief_.is_sure(samples_));
+  blends_.widen(range_);
+}
+
+// The sample becomes part of the stream, with target d or what stands for it.
+void AutoLearner::move_on(std::span<const double> x, std::span<const double> d) {
+  ++steps_;
+  scale_.add_inputs(x);
+  if (samples_ > 0) history_.push(d);  // before the first target nothing can stand for one
+  predicted_ = false;
+}
+
+// When it is taken anew, the experts learn all samples so far with the scale as it is known now.
+void AutoLearner::look_at_scale() {
+  if (Scale::is_due(samples_)) {
+    scale_.hold();
+    panel_.each([&](Expert& e) { start_over(e, memory_, scale_, steps_); });
+  } else if (Scale::is_settled(samples_)) {
+    scale_.follow();
+  }
+}
+
+// With the calm samples alone, which are still in the memory: there is room for twice as many.
+void AutoLearner::begin_anew() {
+  const std::uint64_t steps = steps_;
+  const std::uint64_t first = memory_.count() - Disturbance::calm;
+  reset();
+  for (std::uint64_t k = first; k < first + Disturbance::calm; ++k) {
+    const SampleMemory::Sample sample = memory_[memory_.count() - k];
+    sample.is_whole() ? learn(sample.x, sample.d) : advance(sample.x);
+  }
+  steps_ = steps;
+  disturbance_.note_begun_anew();
+}
+
+// ---- What is known of it
+
+LearnerState AutoLearner::state() const {
+  LearnerState state = panel_.state();
+  state.weights = blends_.weights();
+  return state;
+}
+
+// What only shows after the step.
+StepReport AutoLearner::finish(StepReport report) {
+  const LearnerState after = state();
+  report.covariance_trace = after.covariance_trace;
+  report.weights = after.weights;
+  return report;
+}
+
+void AutoLearner::reset() {
+  panel_.reset();
+  scale_.reset();
+  history_.reset();
+  memory_.reset();
+  blends_.reset();
+  range_.reset();
+  first_guess_.reset();
+  belief_.reset();
+  alarm_.reset();
+  disturbance_.reset();
+  steps_ = samples_ = 0;
+  predicted_ = false;
+}
+
+// What the last prediction left behind is left out: learn makes it again, to the same bits.
+void AutoLearner::exchange(Archive& archive) {
+  archive.count(steps_);
+  archive.count(samples_, steps_);
+  alarm_.exchange(archive, samples_);
+  belief_.exchange(archive, steps_);
+  disturbance_.exchange(archive, steps_);
+  range_.exchange(archive);
+  first_guess_.exchange(archive);
+  scale_.exchange(archive);
+  history_.exchange(archive);
+  memory_.exchange(archive);
+  blends_.exchange(archive);
+  panel_.exchange(archive);
+}
+
+}  // namespace kalstream

@@ -1,0 +1,85 @@
+// `auto`: many small experts of different kinds, blended; for raw data, without any tuning.
+#pragma once
+
+#include <vector>
+
+#include "kalstream/learner.h"
+#include "learner/auto/blends.h"
+#include "learner/auto/change.h"
+#include "learner/auto/first_guess.h"
+#include "learner/auto/memory.h"
+#include "learner/auto/panel.h"
+#include "learner/auto/range.h"
+#include "learner/auto/scale.h"
+#include "learner/history.h"
+
+namespace kalstream {
+
+/// One sample's way, as docs/auto.md tells it: inputs and past targets are put on the scale; every
+/// expert predicts; each output's Blend combines them, within the range of what has been seen and a
+/// tenth of it more. A sample beyond belief counts as one without target. While the scale is still
+/// poor the experts start over each time it is taken anew, from the samples in memory; later, when
+/// the alarm says that the stream has changed, those do that learnt it by heart, and when a
+/// disturbance is over, all. If one in its youth left a scale far beyond all that came since, the
+/// learner begins anew with what came since; once.
+class AutoLearner final : public Learner {
+ public:
+  AutoLearner(const Auto& options, const NetworkOptions& network);
+  AutoLearner(const AutoLearner& other) = default;
+
+  std::size_t inputs() const override { return x_.size(); }
+  std::size_t outputs() const override { return d_hat_.size(); }
+  std::uint64_t samples() const override { return steps_; }
+  LearnerState state() const override;
+  std::span<const double> predict(std::span<const double> x) override;
+  std::span<const double> spread() override;
+  StepReport learn(std::span<const double> x, std::span<const double> d) override;
+  StepReport advance(std::span<const double> x) override;
+  StepReport observe(std::span<const double> x, std::span<const double> d) override;
+  void start_forecast() override;
+  std::span<const double> forecast_next(std::span<const double> x) override;
+  std::unique_ptr<Learner> clone() const override { return std::make_unique<AutoLearner>(*this); }
+  void reset() override;
+  void exchange(Archive& archive) override;
+
+  const Blend& blend(std::size_t k) const { return blends_[k]; }
+  bool began_anew() const { return disturbance_.begun_anew(); }
+  std::size_t experts() const { return panel_.size(); }
+  const Learner& expert(std::size_t j) const { return *panel_[j].learner; }
+
+ private:
+  bool has_experts() const { return Scale::is_known(samples_); }
+  bool bring_up_to_date(std::span<const double> x);
+  StepReport step_experts(std::span<const double> d);
+  void learn_blend(std::span<const double> d);
+  void look_for_change();
+  void widen_range(std::span<const double> d);
+  void move_on(std::span<const double> x, std::span<const double> d);
+  void look_at_scale();
+  void begin_anew();
+  StepReport finish(StepReport report);
+
+  Panel panel_;
+  Scale scale_;
+  TargetHistory history_;
+  SampleMemory memory_;
+  Blends blends_;
+  TargetRange range_;
+  FirstGuess first_guess_;
+  Belief belief_;
+  Alarm alarm_;
+  Disturbance disturbance_;
+  std::uint64_t steps_ = 0;
+  std::uint64_t samples_ = 0;  // of them, with a target that was learnt
+
+  std::vector<double> x_;  // the input of the last prediction
+  bool predicted_ = false;
+  std::vector<double> seen_;    // of it, by the experts
+  std::vector<double> target_;  // standardised
+  std::vector<double> d_hat_;
+  std::vector<double> no_prediction_;
+  TargetHistory ahead_history_;
+  std::vector<double> ahead_;
+};
+
+}  // namespace kalstream

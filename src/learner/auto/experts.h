@@ -1,0 +1,59 @@
+// What the experts of `auto` are, and what each of them sees.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kalstream/learner.h"
+
+namespace kalstream {
+
+/// What all experts see of a moment (Scale::see makes it), each of them a stretch of it:
+///
+///     inputs ; past targets, the newest first      standardised
+///     the last target ; the mean of all targets    in the targets' own units
+struct Sight {
+  std::size_t inputs;
+  std::size_t lags;
+  std::size_t outputs;
+
+  std::size_t past_targets() const { return inputs; }
+  std::size_t last_target() const { return inputs + lags * outputs; }
+  std::size_t mean() const { return last_target() + outputs; }
+  std::size_t size() const { return mean() + outputs; }
+};
+
+Sight sight_of(const Auto& options, const NetworkOptions& network);
+
+/// What one expert is and sees.
+struct ExpertPlan {
+  std::string name;
+  NetworkOptions network;  ///< inputs: the length of the stretch it sees
+  Rule rule;
+  bool sees_inputs = true;
+  std::size_t lags = 0;      ///< past targets it sees
+  bool standardised = true;  ///< false: it sees and predicts targets in their own units
+  std::size_t first = 0;     ///< where in Sight the stretch begins
+  std::size_t replays = 0;   ///< past samples learnt again after each new one …
+  std::size_t memory = 0;    ///< … out of so many; only for networks without memory
+
+  bool has_network() const {
+    return !std::holds_alternative<Naive>(rule) && !std::holds_alternative<Mean>(rule);
+  }
+};
+
+/// The experts for a stream of this kind, in the order of the blend's weights: the most useful
+/// networks first, of which Auto::experts may take fewer, then all that always take part. This list
+/// is the only one: names, number, memory needed and all else follow from it.
+std::vector<ExpertPlan> plan_experts(const Auto& options, const NetworkOptions& network);
+
+std::unique_ptr<Learner> make_expert(const ExpertPlan& plan);
+
+/// Of a sample, in any unit.
+double cost_of(const ExpertPlan& plan);
+
+/// The measurement noise of its filter, which a squared spread is relative to.
+double noise_of(const ExpertPlan& plan);
+
+}  // namespace kalstream

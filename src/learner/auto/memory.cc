@@ -1,0 +1,60 @@
+#include "learner/auto/memory.h"
+
+#include "core/archive.h"
+#include "core/rng.h"
+#include "learner/auto/panel.h"
+#include "learner/auto/scale.h"
+
+namespace kalstream {
+namespace {
+
+void learn_again(Expert& e, const SampleMemory::Sample& sample, const Scale& scale) {
+  if (!sample.is_whole()) return;  // was not believed
+  scale.see(sample.x, sample.past, e.again_seen);
+  scale.standardise_target(sample.d, e.again_target);
+  e.learner->learn(e.view(e.again_seen), e.target_of(e.again_target, sample.d));
+}
+
+}  // namespace
+
+void SampleMemory::push(std::span<const double> x, std::span<const double> past,
+                        std::span<const double> d) {
+  auto row = rows_.begin() + static_cast<std::ptrdiff_t>(count_++ % capacity_ * numbers());
+  for (const auto part : {x, past, d}) row = std::copy(part.begin(), part.end(), row);
+  size_ = std::min(size_ + 1, capacity_);
+}
+
+SampleMemory::Sample SampleMemory::operator[](std::size_t age) const {
+  const auto row = std::span(rows_).subspan(place(age), numbers());
+  return {.x = row.first(sight_.inputs),
+          .past = row.subspan(sight_.inputs, sight_.lags * sight_.outputs),
+          .d = row.last(sight_.outputs)};
+}
+
+// Only what is still remembered. A sample that was not believed has targets that are not numbers.
+void SampleMemory::exchange(Archive& archive) {
+  archive.count(count_);
+  archive.count(size_, std::min<std::uint64_t>(count_, capacity_));
+  for (std::size_t age = size_; age > 0; --age)
+    archive.numbers(std::span(rows_).subspan(place(age), numbers()), Archive::any);
+}
+
+// The generator has no memory, so that one sample less changes little.
+void replay(Expert& e, const SampleMemory& memory, const Scale& scale, std::uint64_t step,
+            std::size_t turn) {
+  const std::size_t available = std::min(memory.size(), e.plan.memory);
+  if (e.plan.replays == 0 || available == 0) return;
+  Rng rng(e.plan.network.seed ^ (step << 20) ^ (std::uint64_t{turn} << 54));
+  for (std::size_t n = 0; n < e.plan.replays; ++n)
+    learn_again(e, memory[1 + rng.below(available)], scale);
+}
+
+void start_over(Expert& e, const SampleMemory& memory, const Scale& scale, std::uint64_t step) {
+  e.learner->reset();
+  for (std::size_t age = memory.size(); age > 0; --age) {
+    learn_again(e, memory[age], scale);
+    replay(e, memory, scale, step, age);
+  }
+}
+
+}  // namespace kalstream
