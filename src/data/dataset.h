@@ -24,6 +24,9 @@ struct Dataset {
   std::vector<double> inputs;      ///< rows × input_names.size(), row after row
   std::vector<double> targets;     ///< rows × target_names.size()
   std::vector<std::size_t> lines;  ///< the file's line of each row (1-based); empty if generated
+  std::string time_name;           ///< of the field that says when; empty if there is none
+  std::vector<std::string>
+      times;  ///< of each row, as the file writes them; empty if there are none
 
   std::size_t n_inputs() const { return input_names.size(); }
   std::size_t n_targets() const { return target_names.size(); }
