@@ -106,9 +106,9 @@ def by_itself(a, folder):
     for name, count, alone, live in [
         ("auto", 6000, ["--learner", "auto"], []),
         ("auto, intervals", 6000, ["--learner", "auto"], ["--interval", "0.9"]),
-        ("alg2", 20_000, ["--learner", "alg2", "--scale"], ["--learner", "alg2"]),
-        ("alg2, intervals", 20_000, ["--learner", "alg2", "--scale"], ["--learner", "alg2", "--interval", "0.9"]),
-        ("ekf", 6000, ["--learner", "ekf", "--scale"], ["--learner", "ekf"]),
+        ("alg2", 20_000, ["--learner", "alg2"], ["--learner", "alg2"]),
+        ("alg2, intervals", 20_000, ["--learner", "alg2"], ["--learner", "alg2", "--interval", "0.9"]),
+        ("ekf", 6000, ["--learner", "ekf"], ["--learner", "ekf"]),
         ("rls", 40_000, ["--learner", "rls"], ["--learner", "rls"]),
     ]:
         measured = []

@@ -59,7 +59,7 @@ def run(options, stream, learner, settings, seeds, form):
         "run", "--data", stream, "--learner", learner, "--steps", str(options.steps), "--seeds", seeds,
         "--jobs", "1", form, "-", "--quiet"]
     if learner in GRIDS or learner == "ekf":
-        command += ["--hidden", str(HIDDEN.get(name, 16))]
+        command += ["--unscaled", "--hidden", str(HIDDEN.get(name, 16))]
     for key, value in settings.items():
         command += ["--set", f"{key}={value}"]
     done = subprocess.run(command, capture_output=True, text=True)

@@ -69,7 +69,7 @@ def streams(folder, without):
 
 def nse(program, learner, settings, stream, seeds, steps):
     command = program.split() + ["run", "--data", stream, "--learner", learner, "--steps", str(steps),
-                                 "--seeds", str(seeds), "--jobs", "1", "--json", "-", "--quiet"]
+                                 "--seeds", str(seeds), "--unscaled", "--jobs", "1", "--json", "-", "--quiet"]
     for key, value in settings.items():
         command += ["--set", f"{key}={value}"]
     done = subprocess.run(command, capture_output=True, text=True)

@@ -30,7 +30,8 @@ void check_target_range(const Dataset& data, const std::vector<Contender>& conte
         if (const double d = data.d(t)[k]; std::abs(d) > 1)
           throw DataError(fmt::format(
               "{}:{}: target {} in column \"{}\" is outside [-1,1], which the tanh output of {} "
-              "cannot reach; add --scale or --set output=identity, or use --learner auto",
+              "cannot reach; let it be scaled (no --unscaled, or --scale with a preset), --set "
+              "output=identity, or use --learner auto",
               data.source, data.lines.empty() ? t + 1 : data.lines[t], d, data.target_names[k],
               c.name));
   }

@@ -4,8 +4,12 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <cctype>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <string>
 
 namespace kalstream::cli {
@@ -24,6 +28,29 @@ inline CLI::Validator whole_number(double low, double high) {
                       : fmt::format("'{}' is not a whole number from {} to {}", text, low, high);
           },
           "N"};
+}
+
+/// The name of a picture. All are SVG: another extension would tell programs a lie.
+inline CLI::Validator svg_name() {
+  return {[](const std::string& file) -> std::string {
+            std::filesystem::path path = file;
+            std::string extension = path.extension().string();
+            for (char& c : extension) c = static_cast<char>(std::tolower(c));
+            constexpr std::array others{".png", ".jpg",  ".jpeg", ".gif", ".webp",
+                                        ".bmp", ".tiff", ".pdf",  ".eps", ".ps"};
+            if (std::find(others.begin(), others.end(), extension) == others.end()) return "";
+            return fmt::format("writes SVG; name it {}", path.replace_extension(".svg").string());
+          },
+          "FILE.svg"};
+}
+
+/// The stream, as `COMMAND FILE` or `COMMAND --data FILE`.
+inline CLI::Option* add_data(CLI::App& command, std::string& data) {
+  return command
+      .add_option("FILE,--data", data,
+                  "FILE (.csv .tsv .txt .jsonl .arff .mat), - for text from standard input, or "
+                  "gen:NAME[?k=v&...]")
+      ->required();
 }
 
 void add_bench(CLI::App& app);

@@ -7,35 +7,11 @@
 #include <mutex>
 #include <optional>
 
-#include "core/finite.h"
 #include "eval/statistics.h"
 #include "view/chart.h"
 #include "view/progress.h"
-#include "view/table.h"
 
 namespace kalstream::cli {
-namespace {
-
-using view::Align;
-using view::Cell;
-
-std::string number(double v) {
-  return v < 1000 ? fmt::format("{:.4f}", v) : view::format_number(v, 4);
-}
-
-// NaN is never the lowest.
-double lowest(const std::vector<Summary>& rows, double Summary::*field) {
-  double low = INFINITY;
-  for (const Summary& s : rows) low = std::fmin(low, s.*field);
-  return low;
-}
-
-Cell marked(double v, double low, std::string text) {
-  return {std::move(text), std::isfinite(v) && v <= low};
-}
-
-}  // namespace
-
 std::vector<Outcome> compare_with_progress(const std::string& label,
                                            const std::vector<Contender>& contenders,
                                            const Dataset& data, const ComparisonOptions& options,
@@ -77,38 +53,6 @@ std::vector<RunResult> run_jobs_with_progress(const std::string& label,
     progress->advance(static_cast<std::size_t>(work));
   };
   return run_jobs(jobs, options);
-}
-
-std::string comparison_table(const std::vector<Outcome>& outcomes, const TableColumns& columns) {
-  std::vector<Summary> rows;
-  for (const Outcome& outcome : outcomes) rows.push_back(summarise(outcome));
-  const bool forecasts = std::any_of(rows.begin(), rows.end(),
-                                     [](const Summary& s) { return !std::isnan(s.knse_mean); });
-  const bool several =
-      std::any_of(rows.begin(), rows.end(), [](const Summary& s) { return s.seeds > 1; });
-
-  std::vector<view::Column> header{{"learner", Align::left}, {several ? "NSE mean" : "NSE"}};
-  if (several) header.push_back({"5–95 %"});
-  if (forecasts) header.push_back({"kNSE"});
-  if (columns.sustained) header.push_back({"sustained at"});
-  header.insert(header.end(), {{"updates"}, {"µs/step"}});
-
-  view::Table table(header);
-  const double best_nse = lowest(rows, &Summary::nse_mean);
-  const double best_knse = lowest(rows, &Summary::knse_mean);
-  const double best_time = lowest(rows, &Summary::us_per_step);
-  for (const Summary& s : rows) {
-    std::vector<Cell> cells{s.learner, marked(s.nse_mean, best_nse, number(s.nse_mean))};
-    if (several) cells.emplace_back(fmt::format("{} – {}", number(s.nse_p05), number(s.nse_p95)));
-    if (forecasts) cells.push_back(marked(s.knse_mean, best_knse, number(s.knse_mean)));
-    if (columns.sustained)
-      cells.emplace_back(
-          std::isfinite(s.sustained_median) ? fmt::format("{:.0f}", s.sustained_median) : "never");
-    cells.emplace_back(fmt::format("{:.1f} %", 100 * s.update_fraction));
-    cells.push_back(marked(s.us_per_step, best_time, view::format_number(s.us_per_step, 3)));
-    table.add_row(std::move(cells));
-  }
-  return table.to_text(view::is_terminal(stdout));
 }
 
 std::string learning_curves(const Dataset& data, const std::vector<Outcome>& outcomes) {
@@ -202,57 +146,6 @@ std::string weight_curves(const Dataset& data, const std::vector<Contender>& con
                .description = "Weights of the experts of each mixture against samples seen",
                .width = 860,
                .columns = 1});
-}
-
-std::string remarks(const Dataset& data, const std::vector<Outcome>& outcomes,
-                    std::size_t horizon) {
-  std::string text;
-  // One line if all runs agree on how many rows, else one per learner with the most of its runs.
-  const auto rows = [&](std::size_t RunResult::*count, const char* what, const auto& is_one) {
-    const auto most = [&](const Outcome& o) {
-      std::size_t n = 0;
-      for (const RunResult& run : o.runs) n = std::max(n, run.*count);
-      return n;
-    };
-    bool agree = true;
-    for (const Outcome& o : outcomes)
-      for (const RunResult& run : o.runs) agree &= run.*count == most(outcomes.front());
-    for (const Outcome& o : outcomes) {
-      if (most(o) == 0) continue;
-      const RunResult& run = o.runs.front();
-      std::size_t t = 0;
-      while (t < run.steps && !is_one(run, t)) ++t;
-      const std::string first =
-          t == run.steps       ? ""
-          : data.lines.empty() ? fmt::format(" (the first: row {})", t + 1)
-                               : fmt::format(" (the first: {}:{})", data.source, data.lines[t]);
-      text +=
-          fmt::format("{}{} rows {}{}\n", agree ? "" : o.name + ": up to ", most(o), what, first);
-      if (agree) break;
-    }
-  };
-  const auto no_prediction = [&](const RunResult& run, std::size_t t) {
-    return std::isnan(run.prediction[t * data.n_targets()]);
-  };
-  rows(&RunResult::skipped_rows, "with a missing or unusable input were skipped, not learnt from",
-       no_prediction);
-  rows(&RunResult::missing_targets,
-       "without a target were passed through, neither scored nor learnt from",
-       [&](const RunResult& run, std::size_t t) {
-         return !no_prediction(run, t) && !all_finite(data.d(t));
-       });
-  for (const Outcome& outcome : outcomes) {
-    const Summary s = summarise(outcome);
-    if (s.rejected_updates > 0)
-      text += fmt::format(
-          "{}: {} updates were rejected because they would have made a weight or covariance "
-          "unusable\n",
-          outcome.name, s.rejected_updates);
-    if (horizon > 0 && std::isnan(s.knse_mean))
-      text += fmt::format("{}: no row has one {} rows after it, so there is no kNSE\n",
-                          outcome.name, horizon);
-  }
-  return text;
 }
 
 }  // namespace kalstream::cli

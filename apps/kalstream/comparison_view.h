@@ -1,4 +1,4 @@
-// What people see of a comparison: live progress, and a table at the end.
+// What people see of a comparison: live progress, and pictures at the end.
 #pragma once
 
 #include <string>
@@ -20,13 +20,6 @@ std::vector<RunResult> run_jobs_with_progress(const std::string& label,
                                               const std::vector<Job>& jobs, JobsOptions options,
                                               bool show);
 
-struct TableColumns {
-  bool sustained = false;  ///< steps to sustained prediction
-};
-
-/// One row per learner; bold best on a terminal.
-std::string comparison_table(const std::vector<Outcome>& outcomes, const TableColumns& columns);
-
 /// Error over time as SVG: per learner the median over seeds, with the 5–95 % band if there are
 /// several, smoothed by a moving average.
 std::string learning_curves(const Dataset& data, const std::vector<Outcome>& outcomes);
@@ -35,8 +28,5 @@ std::string learning_curves(const Dataset& data, const std::vector<Outcome>& out
 /// contenders, a line per expert; those that count little are added up.
 std::string weight_curves(const Dataset& data, const std::vector<Contender>& contenders,
                           const std::vector<Outcome>& outcomes);
-
-/// Remarks a user should not miss: rows left out, updates rejected. One per line, may be empty.
-std::string remarks(const Dataset& data, const std::vector<Outcome>& outcomes, std::size_t horizon);
 
 }  // namespace kalstream::cli

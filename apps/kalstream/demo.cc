@@ -11,6 +11,7 @@
 #include "data/source.h"
 #include "eval/contenders.h"
 #include "io/atomic_file.h"
+#include "result_tables.h"
 #include "view/progress.h"
 #include "view/table.h"
 
@@ -42,7 +43,7 @@ void demo(const DemoArguments& a) {
   fmt::print(
       "\nNSE is the mean squared error over the variance of the target: 1 is as good as knowing\n"
       "its mean, 0 is perfect. Took {}. Learning curves: {}\n\n"
-      "Next: kalstream run --data YOUR.csv    (raw data; kalstream --help has more)\n",
+      "Next: kalstream run YOUR.csv    (raw data; kalstream --help has more)\n",
       view::format_seconds(seconds), std::filesystem::absolute(a.out).string());
 }
 
@@ -57,6 +58,7 @@ void add_demo(CLI::App& app) {
       ->check(whole_number(1, 1e12))
       ->capture_default_str();
   cmd->add_option("--out", a->out, "Where to draw the learning curves (SVG)")
+      ->check(svg_name())
       ->capture_default_str();
   cmd->callback([a] { demo(*a); });
 }

@@ -6,17 +6,20 @@ void add_field_options(CLI::App& command, FieldChoice& choice) {
   command
       .add_option("--target", choice.targets,
                   "Target fields, by name or number from 1 (default: 'target', else the last number)")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->allow_extra_args(false);
   command
       .add_option("--inputs", choice.inputs,
                   "Input fields, by name or number from 1, or none for a time series (default: all "
                   "other numbers)")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->allow_extra_args(false);
   command
       .add_option("--category", choice.categories,
                   "Fields of a few values, text or numbers, that are inputs: one input for each of "
                   "the first 15 values, and one for all others")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->allow_extra_args(false);
   command.add_option("--time", choice.time,
                      "Field that tells the time, or none (default: the first that does)");
 }

@@ -29,7 +29,7 @@ std::string list_of_generators() {
   return text +
          "\nExamples:\n"
          "  kalstream generate addition --set n=4 --set seed=2 --rows 20000 --out add4.csv\n"
-         "  kalstream run --data 'gen:addition?n=4&seed=2'      the same, without a file\n";
+         "  kalstream run 'gen:addition?n=4&seed=2'             the same, without a file\n";
 }
 
 void generate_stream(const GenerateArguments& a) {

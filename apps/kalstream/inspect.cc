@@ -4,9 +4,11 @@
 
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 
 #include "commands.h"
+#include "field_options.h"
 #include "data/source.h"
 #include "eval/contenders.h"
 #include "eval/statistics.h"
@@ -23,12 +25,11 @@ namespace {
 
 struct InspectArguments {
   std::string data;
-  FieldChoice columns;
+  FieldChoice fields;
   std::vector<std::string> learners;
   std::string preset;
   std::size_t hidden = 0;
   std::vector<std::string> set;
-  std::string file;  // a snapshot or a checkpoint
 };
 
 struct ColumnFacts {
@@ -89,12 +90,12 @@ void describe(const Dataset& data) {
     fmt::print("A time series: fine for auto, ar and naive; others need --lags 8.\n");
   if (widest > 1)
     fmt::print(
-        "The target leaves [-1,1]: fine for auto and baselines; others need --scale, or --set "
-        "output=identity.\n");
+        "The target leaves [-1,1]: learners see it scaled. With --unscaled, or a preset without "
+        "--scale, it is fine for auto and baselines; others need --set output=identity.\n");
   else if (far > 10)
     fmt::print(
-        "Some inputs are far from unit size: fine for auto and baselines; --scale will help "
-        "others.\n");
+        "Some inputs are far from unit size: learners see them scaled. With --unscaled, or a "
+        "preset without --scale, they are fine for auto and baselines only.\n");
 }
 
 const char* kind_of(const ExpertPlan& plan) {
@@ -220,12 +221,28 @@ void describe_file(const std::string& file) {
   }
 }
 
+// Whether a file is a snapshot or a checkpoint, or is called one: both begin with a byte that no
+// text and no matrix does.
+bool is_kept_state(const std::string& file) {
+  constexpr int first_byte = 0x89;
+  return std::filesystem::path(file).extension() == ".kal" ||
+         std::ifstream(file, std::ios::binary).get() == first_byte;
+}
+
 void inspect(InspectArguments& a) {
-  if (!a.file.empty()) return describe_file(a.file);
   if (a.data.empty() && a.learners.empty())
-    throw std::invalid_argument("inspect what? Give --data, --learner or both, or a snapshot");
+    throw std::invalid_argument("inspect what? Name a file, --learner or both");
+  if (is_kept_state(a.data)) {
+    if (!a.fields.targets.empty() || !a.fields.inputs.empty() || !a.learners.empty() ||
+        !a.preset.empty() || a.hidden > 0 || !a.set.empty())
+      throw std::invalid_argument(fmt::format(
+          "{} holds a learner with its settings: leave out --target, --inputs, --learner, "
+          "--preset, --hidden and --set",
+          a.data));
+    return describe_file(a.data);
+  }
   Dataset data;
-  if (!a.data.empty()) data = load(a.data, is_generated(a.data) ? 5000 : 0, a.columns);
+  if (!a.data.empty()) data = load(a.data, is_generated(a.data) ? 5000 : 0, a.fields);
   auto contenders = make_contenders(a.learners, a.preset, data);
   for (Contender& c : contenders) {
     if (a.hidden > 0) c.options.network.hidden = a.hidden;
@@ -247,23 +264,18 @@ void add_inspect(CLI::App& app) {
   auto a = std::make_shared<InspectArguments>();
   CLI::App* cmd =
       app.add_subcommand("inspect", "Show what a stream holds, and every setting of a learner");
-  cmd->add_option("--data", a->data, "FILE or gen:NAME[?k=v&...]");
-  cmd->add_option("--target", a->columns.targets, "Target columns (default: the last)")
-      ->delimiter(',');
-  cmd->add_option("--inputs", a->columns.inputs, "Input columns, or none (default: all others)")
-      ->delimiter(',');
-  cmd->add_option("--learner", a->learners, "Learners, as for run")->delimiter(',');
+  cmd->add_option("FILE,--data", a->data,
+                  "Data, as for run, or what run --save or stream --checkpoint has kept");
+  add_field_options(*cmd, a->fields);
+  cmd->add_option("--learner", a->learners, "Learners, as for run")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   cmd->add_option("--preset", a->preset, "As for run");
   cmd->add_option("--hidden", a->hidden, "Units, as for run")->check(whole_number(1, 1e6));
   cmd->add_option("--set", a->set, "As for run");
-  CLI::Option* file =
-      cmd->add_option("FILE", a->file, "What run --save or stream --checkpoint has kept");
-  for (const char* other :
-       {"--data", "--target", "--inputs", "--learner", "--preset", "--hidden", "--set"})
-    file->excludes(cmd->get_option(other));
   cmd->footer(
-      "  kalstream inspect --data my.csv\n"
-      "  kalstream inspect --data my.csv --learner auto\n"
+      "  kalstream inspect my.csv\n"
+      "  kalstream inspect my.csv --learner auto\n"
       "  kalstream inspect --learner alg2,ekf --preset authors:kin8nm\n"
       "  kalstream inspect learnt.kal\n");
   cmd->callback([a] { inspect(*a); });

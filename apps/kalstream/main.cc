@@ -10,6 +10,7 @@
 #include "kalstream/snapshot.h"
 #include "kalstream/version.h"
 #include "kernels/dispatch.h"
+#include "misspelt.h"
 
 namespace {
 
@@ -17,37 +18,28 @@ using namespace kalstream;
 
 constexpr const char* examples = R"(Examples:
   kalstream demo                                    watch several learners side by side
-  kalstream run --data my.csv                       predict the last column, learning as it goes
-  kalstream run --data my.csv --target price,load --horizon 10
+  kalstream run my.csv                              predict the last column, learning as it goes
+  kalstream run my.csv --target price,load --horizon 10
                                                     two targets, and forecasts ten rows ahead
+  kalstream run my.csv --interval 0.9 --plot-predictions p.svg
+                                                    predictions and their bounds, drawn
   tail -F log.jsonl | kalstream stream --interval 0.9 --checkpoint state.kal --resume
                                                     answer a live stream line by line, for months
-  kalstream run --data gen:addition?n=3 --learner ekf --stop-when-sustained
+  kalstream run 'gen:addition?n=3' --learner ekf --unscaled --stop-when-sustained
                                                     a generated stream instead of a file
-  kalstream run --data kin8nm.csv --learner sgd,adam,dekf,ekf,alg2 --preset authors --seeds 10
+  kalstream run kin8nm.csv --learner sgd,adam,dekf,ekf,alg2 --preset authors --seeds 10
                                                     the published comparison on your copy of the data
-  kalstream search --data my.csv --scale --learner alg2 --grid initial_covariance=1,10,100
+  kalstream search my.csv --learner alg2 --grid initial_covariance=1,10,100
                                                     the best of several settings
   kalstream reproduce all --data DIR --resume       every table and figure of the paper
   kalstream bench --hidden 32 --inputs 20           time per sample on this machine
-  kalstream inspect --data my.csv                   what is in the file, and what would run
+  kalstream inspect my.csv                          what is in the file, and what would run
   kalstream inspect --learner alg2                  every setting of a learner, for --set
-  kalstream inspect --learner auto --data my.csv    the experts that auto would blend
+  kalstream inspect my.csv --learner auto           the experts that auto would blend
   kalstream inspect state.kal                       what a snapshot or a checkpoint holds
   kalstream generate narma10 --rows 1000 --out narma.csv
 
 Exit codes: 0 fine, 1 failure, 2 usage or configuration, 3 bad data.)";
-
-// CLI11 would only say that a command is required.
-void check_command(const CLI::App& app, const std::string& name) {
-  if (name.starts_with("-")) return;
-  std::string known;
-  for (const CLI::App* command : app.get_subcommands({})) {
-    if (command->get_name() == name) return;
-    known += (known.empty() ? "" : ", ") + command->get_name();
-  }
-  throw std::invalid_argument(fmt::format("unknown command '{}'; there are {}", name, known));
-}
 
 // The library falls back silently; people should know.
 void check_kernels() {
@@ -88,13 +80,17 @@ int main(int argc, char** argv) {
 
   try {
     check_kernels();
-    if (argc > 1) check_command(app, argv[1]);
+    if (argc > 1) cli::check_command(app, argv[1]);
     app.parse(argc, argv);
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
       throw std::runtime_error("standard output cannot be written");
     return cli::fine;
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? cli::fine : cli::usage;
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help
+    const std::string unknown = cli::unknown_option(app);
+    if (!unknown.empty()) return fail(cli::usage, unknown.c_str());
+    app.exit(error);
+    return cli::usage;
   } catch (const DataError& error) {
     return fail(cli::bad_data, error.what());
   } catch (const SnapshotError& error) {

@@ -9,11 +9,13 @@
 
 #include "checks.h"
 #include "commands.h"
+#include "field_options.h"
 #include "comparison_view.h"
 #include "data/source.h"
 #include "eval/contenders.h"
 #include "eval/parallel.h"
 #include "io/atomic_file.h"
+#include "scaling.h"
 #include "search/grid.h"
 #include "view/progress.h"
 #include "view/table.h"
@@ -25,7 +27,7 @@ namespace fs = std::filesystem;
 
 struct SearchArguments {
   std::string data;
-  FieldChoice columns;
+  FieldChoice fields;
   std::size_t lags = 0;
   std::string learner = "alg2";
   std::string preset;
@@ -34,7 +36,7 @@ struct SearchArguments {
   std::size_t hidden = 0;
   std::size_t steps = 1000;
   std::string seeds = "10";
-  bool scale = false;
+  ScalingArguments scaling;
   std::size_t jobs = 0;
   std::string out;
   std::string plot;
@@ -80,7 +82,8 @@ std::string surface_json(const GridSearch& s, const std::vector<GridPoint>& surf
   return root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-void print_best(const GridSearch& s, const std::vector<GridPoint>& surface) {
+void print_best(const SearchArguments& arguments, const GridSearch& s,
+                const std::vector<GridPoint>& surface) {
   constexpr std::size_t shown = 10;
   std::vector<std::size_t> order(surface.size());
   for (std::size_t k = 0; k < order.size(); ++k) order[k] = k;
@@ -109,8 +112,10 @@ void print_best(const GridSearch& s, const std::vector<GridPoint>& surface) {
              surface.size() > shown ? fmt::format("; the best {}", shown) : "",
              table.to_text(view::is_terminal(stdout)));
   const GridPoint& best = surface[order.front()];
-  fmt::print("kalstream run --data {} --learner {}{}", s.data->source, s.contender.name,
-             s.contender.scaled && !takes_raw_data(s.contender.options.rule) ? " --scale" : "");
+  fmt::print("kalstream run {} --learner {}", s.data->source, s.contender.name);
+  if (!arguments.preset.empty()) fmt::print(" --preset {}", arguments.preset);
+  if (s.contender.scaled != is_scaled({}, arguments.preset, s.contender.options.rule))
+    fmt::print(" {}", s.contender.scaled ? "--scale" : "--unscaled");
   if (s.contender.options.lags > 0) fmt::print(" --lags {}", s.contender.options.lags);
   for (std::size_t a = 0; a < s.axes.size(); ++a)
     fmt::print(" --set {}={}", s.axes[a].key, best.values[a]);
@@ -121,9 +126,9 @@ void search(const SearchArguments& a) {
   if (a.resume && a.out.empty())
     throw std::invalid_argument("--resume needs --out, the folder with the finished runs");
   const auto axes = axes_of(a);
-  const Dataset data = load(a.data, a.steps, a.columns);
+  const Dataset data = load(a.data, a.steps, a.fields);
   auto contenders = make_contenders({a.learner}, a.preset, data);
-  contenders.front().scaled = a.scale;
+  contenders.front().scaled = is_scaled(a.scaling, a.preset, contenders.front().options.rule);
   if (a.hidden > 0) contenders.front().options.network.hidden = a.hidden;
   if (a.lags > 0) set_lags(contenders, a.lags);
   for (const std::string& assignment : a.set) apply_setting(contenders, assignment, a.steps);
@@ -152,7 +157,7 @@ void search(const SearchArguments& a) {
   const auto runs = run_jobs_with_progress("search", jobs, options, !a.quiet);
   const auto surface = surface_of(grid, runs);
 
-  if (!a.quiet && a.json != "-") print_best(grid, surface);
+  if (!a.quiet && a.json != "-") print_best(a, grid, surface);
   const std::string json = surface_json(grid, surface);
   const std::string picture =
       surface_picture(grid, surface, fmt::format("{} on {}", a.learner, data.name));
@@ -173,7 +178,7 @@ void search(const SearchArguments& a) {
 void add_search(CLI::App& app) {
   auto a = std::make_shared<SearchArguments>();
   CLI::App* cmd = app.add_subcommand("search", "Try a grid of settings on a stream");
-  cmd->add_option("--data", a->data, "FILE or gen:NAME[?k=v&...], as for run")->required();
+  add_data(*cmd, a->data);
   cmd->add_option("--learner", a->learner, "Which learner")->capture_default_str();
   cmd->add_option("--grid", a->grid,
                   "key=v1,v2,... or key=FIRST:STEP:LAST; may be repeated (default: the grid the "
@@ -186,29 +191,25 @@ void add_search(CLI::App& app) {
       ->capture_default_str();
   cmd->add_option("--seeds", a->seeds, "How many random starts, or which: 10, 31..40")
       ->capture_default_str();
-  cmd->add_option("--target", a->columns.targets, "Target columns, by name or number from 1")
-      ->delimiter(',');
-  cmd->add_option("--inputs", a->columns.inputs, "Input columns, or none, as for run")
-      ->delimiter(',');
+  add_field_options(*cmd, a->fields);
   cmd->add_option("--lags", a->lags, "Past targets that are inputs as well, as for run")
       ->check(whole_number(1, 1e5));
-  cmd->add_flag("--scale", a->scale, "Scale raw data as it comes, as for run");
+  add_scaling(*cmd, a->scaling);
   cmd->add_option("--jobs", a->jobs,
                   fmt::format("Runs at a time (default: {}, one per core)", default_jobs()))
       ->check(whole_number(0, 1e4));
   cmd->add_option("--out", a->out,
                   "Folder for search.json, search.svg and the finished runs, for --resume");
   cmd->add_flag("--resume", a->resume, "Keep the runs that are finished in OUT/runs");
-  cmd->add_option("--plot", a->plot, "Draw the whole surface as SVG");
+  cmd->add_option("--plot", a->plot, "Draw the whole surface as SVG")->check(svg_name());
   cmd->add_option("--json", a->json, "Write the surface as JSON; - for standard output");
   cmd->add_flag("--quiet", a->quiet, "No table, no progress");
   cmd->footer(
       "Choosing settings on the rows that are scored later flatters them: search on the first "
       "rows\n"
       "only, and score on what follows.\n\n"
-      "  kalstream search --data my.csv --scale --learner adam --grid "
-      "learning_rate=0.001:0.001:0.015\n"
-      "  kalstream search --data my.csv --scale --grid initial_covariance=1,10,100 \\\n"
+      "  kalstream search my.csv --learner adam --grid learning_rate=0.001:0.001:0.015\n"
+      "  kalstream search my.csv --grid initial_covariance=1,10,100 \\\n"
       "                   --grid process_noise=1e-4,1e-5,1e-6 --plot surface.svg\n");
   cmd->callback([a] { search(*a); });
 }

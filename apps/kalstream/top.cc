@@ -91,8 +91,14 @@ class Signals {
     sigprocmask(SIG_BLOCK, &ours, &outside_);
   }
 
-  /// Until then, or a key (which is returned) or a signal comes.
-  std::optional<char> wait(Clock::time_point until, bool keys) const {
+  /// What ended a wait.
+  struct Woken {
+    char key = 0;       ///< 0: none
+    bool gone = false;  ///< the terminal is not there any more
+  };
+
+  /// Until then, or a key or a signal comes.
+  Woken wait(Clock::time_point until, bool keys) const {
     const auto left = std::max(until - Clock::now(), Clock::duration::zero());
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(left);
     timespec timeout{};
@@ -101,11 +107,14 @@ class Signals {
     fd_set input;
     FD_ZERO(&input);
     if (keys) FD_SET(STDIN_FILENO, &input);
-    char key = 0;
-    if (pselect(STDIN_FILENO + 1, &input, nullptr, nullptr, &timeout, &outside_) <= 0 ||
-        read(STDIN_FILENO, &key, 1) != 1)
-      return std::nullopt;
-    return key;
+    Woken woken;
+    const int ready = pselect(STDIN_FILENO + 1, &input, nullptr, nullptr, &timeout, &outside_);
+    if (ready > 0) woken.gone = read(STDIN_FILENO, &woken.key, 1) != 1;
+    // A signal that came while there was something to read has not been delivered by pselect.
+    sigset_t ours;
+    sigprocmask(SIG_SETMASK, &outside_, &ours);
+    sigprocmask(SIG_SETMASK, &ours, nullptr);
+    return woken;
   }
 
  private:
@@ -120,12 +129,13 @@ class Screen {
   Screen(const Screen&) = delete;
   Screen& operator=(const Screen&) = delete;
 
-  void draw(const std::vector<std::string>& lines) const {
+  /// False if there is nothing to draw on any more.
+  bool draw(const std::vector<std::string>& lines) const {
     // All in one piece, and every line is erased only behind its new text: nothing flickers.
     std::string text = "\x1b[H";
     for (std::size_t i = 0; i < lines.size(); ++i)
       text += lines[i] + "\x1b[K" + (i + 1 < lines.size() ? "\r\n" : "");
-    write(text + "\x1b[J");
+    return write(text + "\x1b[J");
   }
 
   /// Gives the terminal back until the process goes on.
@@ -151,9 +161,9 @@ class Screen {
     write("\x1b[?25h\x1b[?1049l");
     if (keys_) tcsetattr(STDIN_FILENO, TCSANOW, &before_);
   }
-  static void write(const std::string& text) {
-    std::fwrite(text.data(), 1, text.size(), stdout);
-    std::fflush(stdout);
+  static bool write(const std::string& text) {
+    return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() &&
+           std::fflush(stdout) == 0;
   }
 
   termios before_{};
@@ -248,9 +258,10 @@ void show_screen(Lookout& lookout, const Signals& signals, const TopArguments& a
     next += std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(a.every));
     while (Clock::now() < next) {
       const winsize size = terminal_size();
-      screen.draw(top_view(lookout.status(), lookout.context(), size.ws_col - 1, size.ws_row));
-      const auto key = signals.wait(next, screen.keys());
-      if (stop_signal != 0 || key == 'q' || key == 'Q') return;
+      if (!screen.draw(top_view(lookout.status(), lookout.context(), size.ws_col - 1, size.ws_row)))
+        return;
+      const auto [key, gone] = signals.wait(next, screen.keys());
+      if (stop_signal != 0 || gone || key == 'q' || key == 'Q') return;
       if (suspend_signal != 0) {
         suspend_signal = 0;
         screen.suspend();

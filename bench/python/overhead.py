@@ -70,7 +70,6 @@ def main():
                     file.name,
                     "--learner",
                     name,
-                    "--scale",
                     "--quiet",
                     "--json",
                     "-",

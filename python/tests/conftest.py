@@ -24,7 +24,7 @@ class Program:
     def predictions(self, *arguments):
         """What `run --csv` wrote, as numbers; the text has every digit that counts."""
         rows = list(csv.reader(io.StringIO(self("run", *arguments, "--quiet", "--csv", "-"))))
-        columns = [k for k, name in enumerate(rows[0]) if name.endswith("_predicted")]
+        columns = [k for k, name in enumerate(rows[0]) if name.startswith("prediction")]
         return np.array([[float(row[k]) if row[k] else np.nan for k in columns] for row in rows[1:]])
 
 

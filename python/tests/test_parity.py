@@ -20,7 +20,7 @@ def test_predictions(program, name):
     X, y = stream(200)
     run = kalstream.run(X, y, name, seed=3)
     cli = program.predictions(
-        "--data", STREAM, "--steps", 200, "--learner", name, "--scale", "--seeds", "3..3"
+        "--data", STREAM, "--steps", 200, "--learner", name, "--seeds", "3..3"
     )
     assert (cli[:, 0] == run.predictions).all()
 
@@ -30,7 +30,7 @@ def test_settings_and_forecasts(program):
     run = kalstream.run(
         X, y, "alg2", scale=False, horizon=3, hidden=6, lags=2, noise_floor=0.3, error_bounds=[0.1, 0.3]
     )
-    arguments = ["--data", STREAM, "--steps", 150, "--learner", "alg2", "--horizon", 3, "--lags", 2]
+    arguments = ["--data", STREAM, "--steps", 150, "--learner", "alg2", "--horizon", 3, "--lags", 2, "--unscaled"]
     arguments += ["--set", "hidden=6", "noise_floor=0.3", "error_bounds=0.1,0.3"]
     assert (program.predictions(*arguments)[:, 0] == run.predictions).all()
     result = json.loads(program("run", *arguments, "--quiet", "--json", "-"))["runs"][0]
@@ -71,7 +71,7 @@ def test_snapshots_cross_both_ways(program, tmp_path, name):
     learner.save(python)
     assert (program.predictions("--data", tail, "--resume", python)[:, 0] == whole[60:]).all()
 
-    program("run", "--data", head, "--learner", name, "--scale", "--save", shell, "--quiet")
+    program("run", "--data", head, "--learner", name, "--save", shell, "--quiet")
     resumed = Learner.load(shell)
     assert resumed.samples == 60
     assert (resumed.run(X[60:], y[60:]).predictions == whole[60:]).all()

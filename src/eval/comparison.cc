@@ -84,7 +84,38 @@ std::pair<double, double> band(const Outcome& outcome,
   return {(low + high) / 2, (high - low) / 2};
 }
 
+double mean_over(const std::vector<RunResult>& runs, const auto& part) {
+  std::vector<double> values;
+  for (const RunResult& run : runs) values.push_back(part(run));
+  return mean(values);
+}
+
+BoundsScore mean_bounds(const std::vector<RunResult>& runs, const auto& part) {
+  const auto over = [&](double BoundsScore::*field) {
+    return mean_over(runs, [&](const RunResult& r) { return part(r).*field; });
+  };
+  return {.coverage = over(&BoundsScore::coverage),
+          .mean_width = over(&BoundsScore::mean_width),
+          .median_width = over(&BoundsScore::median_width)};
+}
+
 }  // namespace
+
+std::vector<TargetScore> summarise_targets(const Outcome& outcome) {
+  const std::size_t n = outcome.runs.front().targets.size();
+  std::vector<TargetScore> scores;
+  for (std::size_t k = 0; k < n; ++k) {
+    const auto over = [&](double TargetScore::*field) {
+      return mean_over(outcome.runs, [&](const RunResult& r) { return r.targets[k].*field; });
+    };
+    scores.push_back({.nse = over(&TargetScore::nse),
+                      .rmse = over(&TargetScore::rmse),
+                      .mae = over(&TargetScore::mae),
+                      .bounds = mean_bounds(
+                          outcome.runs, [&](const RunResult& r) { return r.targets[k].bounds; })});
+  }
+  return scores;
+}
 
 Summary summarise(const Outcome& outcome) {
   std::vector<double> nse;
@@ -114,6 +145,9 @@ Summary summarise(const Outcome& outcome) {
   std::tie(s.knse_band_middle, s.knse_band_half) =
       band(outcome, &RunResult::forecast_squared_error);
   s.knse_mean = mean(knse);
+  s.rmse_mean = mean_over(outcome.runs, [](const RunResult& r) { return r.rmse; });
+  s.mae_mean = mean_over(outcome.runs, [](const RunResult& r) { return r.mae; });
+  s.bounds = mean_bounds(outcome.runs, [](const RunResult& r) { return r.bounds; });
   s.update_fraction = mean(fraction);
   s.us_per_step = median(us);
   s.seconds = median(seconds);

@@ -45,6 +45,8 @@ struct Summary {
   /// The interval published as "NSE ± x": middle and half-width of the 5–95 % band over seeds,
   /// taken at each step and averaged over steps.
   double nse_band_middle = 0, nse_band_half = 0;
+  double rmse_mean = 0, mae_mean = 0;
+  BoundsScore bounds;  ///< means over the runs; NaN without intervals
   double knse_mean = 0, knse_band_middle = 0, knse_band_half = 0;  ///< NaN without a horizon
   double update_fraction = 0;
   double us_per_step = 0;
@@ -71,5 +73,8 @@ std::vector<Outcome> compare(const std::vector<Contender>& contenders, const Dat
                              const ComparisonProgress& progress = {});
 
 Summary summarise(const Outcome& outcome);
+
+/// The mean over the runs, for each target by itself.
+std::vector<TargetScore> summarise_targets(const Outcome& outcome);
 
 }  // namespace kalstream

@@ -142,14 +142,17 @@ TEST(Progressive, BoundsWherePredictedAndLearntWhereTargetsAre) {
   targets[31] = nan;
   const Dataset data = stream(inputs, targets);
   Scripted learner(std::vector<double>(rows, 0));
-  Intervals intervals(1, 0.5);
-  const RunResult run = evaluate(learner, data, {.intervals = &intervals});
+  const RunResult run = evaluate(learner, data, {.coverage = 0.5});
   ASSERT_EQ(run.low.size(), rows);
   EXPECT_TRUE(std::isnan(run.low[9]));  // the first ten errors only tell their size
   EXPECT_TRUE(std::isnan(run.high[30]));
   EXPECT_LE(run.low[31], 0);  // bounds, though nothing to learn from
   EXPECT_GE(run.high[59], 0);
+  learner.reset();
+  Intervals intervals(1, 0.5);
+  EXPECT_EQ(evaluate(learner, data, {.intervals = &intervals}).high[59], run.high[59]);
   EXPECT_EQ(intervals.counted(), rows - 2 - 10);
+  EXPECT_EQ(intervals.coverage(), run.bounds.coverage);
   learner.reset();
   EXPECT_TRUE(evaluate(learner, data, {}).low.empty());
 }

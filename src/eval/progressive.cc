@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "core/finite.h"
@@ -44,11 +45,12 @@ double decision_level(const Dataset& data, std::size_t target) {
   return two_values && low < high ? std::midpoint(low, high) : nan;
 }
 
-// Of the forecast of d_{t+k} made after row t, with the inputs up to row t + k. NaN if row t + k,
-// its target or an input on the way is missing.
+// Of the forecast of d_{t+k} made after row t, with the inputs up to row t + k: the one that was
+// kept, or else made here. NaN if row t + k, its target or an input on the way is missing.
 double forecast_error(Learner& learner, const Dataset& data, std::size_t t, std::size_t k,
-                      std::vector<double>& buffer) {
+                      const std::optional<ForecastKeeper>& keeper, std::vector<double>& buffer) {
   if (t + k >= data.rows() || !all_finite(data.d(t + k))) return nan;
+  if (keeper) return squared_distance(data.d(t + k), keeper->farthest(t));
   const std::size_t n_d = data.n_targets();
   buffer.resize(k * n_d);
   const auto inputs =
@@ -109,6 +111,12 @@ double variance_of_targets(const Dataset& data, std::size_t rows, const auto& co
   return total / static_cast<double>(n_d);
 }
 
+double mean_of(const std::vector<TargetScore>& scores, const auto& part) {
+  double sum = 0;
+  for (const TargetScore& s : scores) sum += part(s);
+  return sum / static_cast<double>(scores.size());
+}
+
 }  // namespace
 
 std::vector<double> decision_levels(const Dataset& data) {
@@ -141,7 +149,13 @@ RunResult evaluate(Learner& learner, const Dataset& data, const EvaluationOption
   // Before the first target nothing can be known: that row is learnt, not scored.
   bool target_known = learner.samples() > 0;
   std::vector<double> forecast_buffer;
-  std::vector<Interval> bounds(options.intervals == nullptr ? 0 : n_d);
+  std::optional<ForecastKeeper> keeper;
+  if (options.keep_forecasts && options.horizon > 0)
+    keeper.emplace(last, options.horizon, n_d, options.coverage);
+  std::optional<Intervals> own;
+  if (options.intervals == nullptr && options.coverage > 0) own.emplace(n_d, options.coverage);
+  Intervals* const intervals = own ? &*own : options.intervals;
+  std::vector<Interval> bounds(intervals == nullptr ? 0 : n_d);
   run.low.assign(bounds.empty() ? 0 : last * n_d, nan);
   run.high = run.low;
   Clock::duration learning{};
@@ -165,11 +179,11 @@ RunResult evaluate(Learner& learner, const Dataset& data, const EvaluationOption
     const auto start = Clock::now();
     const auto d_hat = learner.predict(x);
     std::copy(d_hat.begin(), d_hat.end(), run.prediction.begin() + t * n_d);
-    if (options.intervals != nullptr)
-      std::ranges::copy(options.intervals->around(d_hat, learner.spread()), bounds.begin());
+    if (intervals != nullptr)
+      std::ranges::copy(intervals->around(d_hat, learner.spread()), bounds.begin());
     const StepReport report = has_target ? learner.learn(x, d) : learner.advance(x);
-    if (has_target && report.status != StepStatus::rejected_input && options.intervals != nullptr)
-      options.intervals->learn(bounds, d);
+    if (has_target && report.status != StepStatus::rejected_input && intervals != nullptr)
+      intervals->learn(bounds, d);
     learning += Clock::now() - start;
     for (std::size_t k = 0; k < bounds.size(); ++k) {
       run.low[t * n_d + k] = bounds[k].low;
@@ -195,9 +209,10 @@ RunResult evaluate(Learner& learner, const Dataset& data, const EvaluationOption
     } else {
       ++run.missing_targets;
     }
+    if (keeper) keeper->add(learner, data, t);
     if (options.horizon > 0)
       run.forecast_squared_error[t] =
-          forecast_error(learner, data, t, options.horizon, forecast_buffer);
+          forecast_error(learner, data, t, options.horizon, keeper, forecast_buffer);
     if (on_step && t % 16 == 15 && run.scored > 0)
       on_step(t + 1, sum_sq / static_cast<double>(run.scored));
     if (run.sustained_at && options.stop_when_sustained) break;
@@ -213,6 +228,12 @@ RunResult evaluate(Learner& learner, const Dataset& data, const EvaluationOption
       static_cast<double>(n_d) * variance_of_targets(data, run.steps, [&](std::size_t t) {
         return !std::isnan(run.squared_error[t]);
       });
+  if (keeper) run.forecasts = keeper->take(run.steps);
+  const Predicted predicted{run.squared_error, run.prediction, run.low, run.high};
+  run.targets = score_targets(data, predicted);
+  run.bounds = score_bounds(data, predicted);
+  run.rmse = std::sqrt(mean_of(run.targets, [](const TargetScore& s) { return s.rmse * s.rmse; }));
+  run.mae = mean_of(run.targets, [](const TargetScore& s) { return s.mae; });
   run.nse = run.scored == 0 ? nan : sum_sq / static_cast<double>(run.scored) / run.target_variance;
   run.knse = mean(run.forecast_squared_error) / run.target_variance;  // NaN without forecasts
   run.update_fraction =

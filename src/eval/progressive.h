@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "data/dataset.h"
+#include "eval/forecasts.h"
+#include "eval/scores.h"
 #include "kalstream/interval.h"
 #include "kalstream/learner.h"
 
@@ -19,7 +21,12 @@ struct EvaluationOptions {
   bool stop_when_sustained = false;
   std::size_t sustained_length = 500;  ///< correct predictions in a row (decision_levels)
   std::size_t weight_points = 0;       ///< of RunResult::weight_path, at most; 0: none
-  Intervals* intervals = nullptr;      ///< bounds for every prediction, learnt as it goes
+  /// Bounds around every prediction, and every forecast that is kept, hold this part of the
+  /// targets, learnt as it goes; 0: there are none.
+  double coverage = 0;
+  /// Those of predictions if the caller has some to go on with; then `coverage` is theirs.
+  Intervals* intervals = nullptr;
+  bool keep_forecasts = false;  ///< RunResult::forecast, of every lead up to the horizon
 };
 
 /// How the weights of a mixture's experts went.
@@ -30,8 +37,11 @@ struct WeightPath {
 
 /// What one learner did on one stream.
 struct RunResult {
-  double nse = 0;   ///< Σ‖d − d̂‖² / Σ‖d − mean d‖² over the scored steps
-  double knse = 0;  ///< the same for forecasts of d_{t+k} made at t; NaN without a horizon
+  double nse = 0;      ///< Σ‖d − d̂‖² / Σ‖d − mean d‖² over the scored steps
+  double rmse = 0;     ///< √(mean ‖d − d̂‖²/n) with n targets
+  double mae = 0;      ///< mean Σ|d_k − d̂_k|/n
+  BoundsScore bounds;  ///< of all targets together
+  double knse = 0;     ///< the same for forecasts of d_{t+k} made at t; NaN without a horizon
   double target_variance = 0;  ///< what both are divided by: Σ‖d − mean d‖² per scored step
   std::size_t steps = 0;       ///< rows gone through
   std::size_t scored = 0;      ///< rows with a prediction and a target, after the first target
@@ -47,8 +57,10 @@ struct RunResult {
   std::vector<double> forecast_squared_error;
   std::vector<double> prediction;  ///< rows × outputs, NaN where there is none
   std::vector<double> low, high;  ///< bounds of predictions, NaN where there are none; if asked for
-  std::vector<double> weights;    ///< of a mixture's experts, at the end; empty otherwise
-  WeightPath weight_path;         ///< if asked for
+  std::vector<TargetScore> targets;  ///< each by itself
+  KeptForecasts forecasts;           ///< if asked for
+  std::vector<double> weights;       ///< of a mixture's experts, at the end; empty otherwise
+  WeightPath weight_path;            ///< if asked for
 };
 
 /// Runs the learner over the stream. `on_step(t, mean squared error so far)` is called now and

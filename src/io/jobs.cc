@@ -55,6 +55,8 @@ std::string fingerprint(const Job& job, const std::string& data) {
 Json to_json(const RunResult& r, const std::string& fingerprint) {
   return {{"fingerprint", fingerprint},
           {"nse", r.nse},
+          {"rmse", r.rmse},
+          {"mae", r.mae},
           {"knse", r.knse},
           {"target_variance", r.target_variance},
           {"steps", r.steps},
@@ -80,6 +82,8 @@ std::optional<RunResult> read_result(const std::filesystem::path& file,
     if (j.at("fingerprint") != fingerprint) return {};
     RunResult r;
     j.at("nse").get_to(r.nse);
+    j.at("rmse").get_to(r.rmse);
+    j.at("mae").get_to(r.mae);
     j.at("knse").get_to(r.knse);
     j.at("target_variance").get_to(r.target_variance);
     j.at("steps").get_to(r.steps);
@@ -170,6 +174,7 @@ std::vector<RunResult> run_jobs(const std::vector<Job>& jobs, const JobsOptions&
     });
     report(cost[k]);  // an early end is an end
     run.prediction = {};
+    run.targets = {};
     run.weights = {};
     if (!job.keep_errors) run.squared_error = run.forecast_squared_error = {};
     if (keep) write_result(file_of(k), run, fingerprints[k]);

@@ -1,11 +1,9 @@
 #include "io/results.h"
 
-#include <fmt/format.h>
-
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
-#include "data/csv_writer.h"
 #include "kalstream/settings.h"
 #include "kalstream/version.h"
 
@@ -15,6 +13,27 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json number(double v) { return std::isfinite(v) ? Json(v) : Json(nullptr); }
+
+// Nothing without bounds.
+void add_bounds(Json& to, const BoundsScore& bounds, double nominal) {
+  if (!(nominal > 0)) return;
+  to["nominal_coverage"] = nominal;
+  to["coverage"] = number(bounds.coverage);
+  to["width_mean"] = number(bounds.mean_width);
+  to["width_median"] = number(bounds.median_width);
+}
+
+Json targets_json(const Dataset& data, const std::vector<TargetScore>& scores, double nominal) {
+  Json targets = Json::array();
+  for (std::size_t k = 0; k < scores.size(); ++k) {
+    targets.push_back({{"name", data.target_names[k]},
+                       {"nse", number(scores[k].nse)},
+                       {"rmse", number(scores[k].rmse)},
+                       {"mae", number(scores[k].mae)}});
+    add_bounds(targets.back(), scores[k].bounds, nominal);
+  }
+  return targets;
+}
 
 Json summary_json(const Summary& s) {
   return {{"learner", s.learner},
@@ -27,6 +46,8 @@ Json summary_json(const Summary& s) {
           {"nse_deviation", number(s.nse_deviation)},
           {"nse_band_middle", number(s.nse_band_middle)},
           {"nse_band_half", number(s.nse_band_half)},
+          {"rmse_mean", number(s.rmse_mean)},
+          {"mae_mean", number(s.mae_mean)},
           {"knse_mean", number(s.knse_mean)},
           {"knse_band_middle", number(s.knse_band_middle)},
           {"knse_band_half", number(s.knse_band_half)},
@@ -40,6 +61,8 @@ Json run_json(const std::string& learner, std::uint64_t seed, const RunResult& r
   return {{"learner", learner},
           {"seed", seed},
           {"nse", number(run.nse)},
+          {"rmse", number(run.rmse)},
+          {"mae", number(run.mae)},
           {"knse", number(run.knse)},
           {"seconds", run.seconds},
           {"sustained_at", run.sustained_at ? Json(*run.sustained_at) : Json(nullptr)},
@@ -69,6 +92,7 @@ Json experts_json(const LearnerOptions& options, const std::vector<double>& weig
 }  // namespace
 
 std::string results_json(const Dataset& data, const std::vector<Contender>& contenders,
+                         double nominal, std::span<const std::size_t> held,
                          const std::vector<Outcome>& outcomes) {
   Json root{{"data",
              {{"source", data.source},
@@ -81,40 +105,26 @@ std::string results_json(const Dataset& data, const std::vector<Contender>& cont
   for (std::size_t c = 0; c < outcomes.size(); ++c) {
     const Outcome& outcome = outcomes[c];
     const LearnerOptions options = options_on(contenders[c], data);
-    root["summary"].push_back(summary_json(summarise(outcome)));
+    const Summary summary = summarise(outcome);
+    root["summary"].push_back(summary_json(summary));
+    add_bounds(root["summary"].back(), summary.bounds, nominal);
+    root["summary"].back()["targets"] = targets_json(data, summarise_targets(outcome), nominal);
     root["summary"].back()["settings"] = settings_json(options);
     for (std::size_t s = 0; s < outcome.seeds.size(); ++s) {
-      root["runs"].push_back(run_json(outcome.name, outcome.seeds[s], outcome.runs[s]));
-      if (!outcome.runs[s].weights.empty())
-        root["runs"].back()["experts"] = experts_json(options, outcome.runs[s].weights);
+      const RunResult& run = outcome.runs[s];
+      root["runs"].push_back(run_json(outcome.name, outcome.seeds[s], run));
+      Json& last = root["runs"].back();
+      if (!held.empty()) {
+        const auto rows = held.first(run.steps);
+        last["held"] = std::accumulate(rows.begin(), rows.end(), std::size_t{0});
+      }
+      add_bounds(last, run.bounds, nominal);
+      last["targets"] = targets_json(data, run.targets, nominal);
+      if (!run.weights.empty()) last["experts"] = experts_json(options, run.weights);
     }
   }
   // Names come from files: bytes that are not UTF-8 are replaced rather than thrown over.
   return root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
-std::string predictions_csv(const Dataset& data, const std::vector<Outcome>& outcomes) {
-  fmt::memory_buffer out;
-  const auto append = std::back_inserter(out);
-  fmt::format_to(append, "learner,seed,step");
-  for (const auto& name : data.target_names)
-    fmt::format_to(append, ",{},{}", csv_field(name), csv_field(name + "_predicted"));
-  fmt::format_to(append, "\n");
-  const auto cell = [&](double v) {
-    std::isnan(v) ? fmt::format_to(append, ",") : fmt::format_to(append, ",{}", v);
-  };
-  const std::size_t n_d = data.n_targets();
-  for (const Outcome& outcome : outcomes)
-    for (std::size_t s = 0; s < outcome.seeds.size(); ++s)
-      for (std::size_t t = 0; t < outcome.runs[s].steps; ++t) {
-        fmt::format_to(append, "{},{},{}", outcome.name, outcome.seeds[s], t + 1);
-        for (std::size_t k = 0; k < n_d; ++k) {
-          cell(data.d(t)[k]);
-          cell(outcome.runs[s].prediction[t * n_d + k]);
-        }
-        fmt::format_to(append, "\n");
-      }
-  return fmt::to_string(out);
 }
 
 }  // namespace kalstream

@@ -34,6 +34,7 @@ struct Series {
   std::vector<double> high = {};
   bool dashed = false;
   bool grey = false;  ///< for what is of no interest itself
+  bool dots = false;  ///< and no line, in the colour of text: for what was observed
 };
 
 struct Panel {

@@ -18,6 +18,9 @@ using namespace internal;
 /// So few points are worth seeing one by one.
 constexpr std::size_t kFewPoints = 25;
 
+/// More dots than these would touch, and are smaller.
+constexpr std::size_t kManyDots = 400;
+
 /// From the end of a line to its name, and the most room for that.
 constexpr double kLeader = 14;
 constexpr double kNameWidth = 160;
@@ -111,10 +114,12 @@ class Plot {
     for_each_run(series.y.size(), usable, [&](std::size_t first, std::size_t last) {
       std::vector<Point> points;
       for (std::size_t i = first; i < last; ++i) points.push_back(at(i));
-      if (points.size() > 1)
+      if (points.size() > 1 && !series.dots)
         canvas_.path(thin_out(points), legend_.stroke(series.name, series.dashed));
-      if (points.size() == 1 || (series.y.size() <= kFewPoints && !series.dashed))
-        for (const Point& p : points) canvas_.dot(p, 2.6, legend_.colour(series.name) + " solid");
+      const bool few = series.y.size() <= kFewPoints && !series.dashed;
+      if (!series.dots && !few && points.size() > 1) return;
+      const double radius = !series.dots ? 2.6 : series.y.size() <= kManyDots ? 1.7 : 1.1;
+      for (const Point& p : points) canvas_.dot(p, radius, legend_.colour(series.name) + " solid");
     });
   }
 
@@ -237,7 +242,8 @@ bool has_data(const Panel& panel) {
 }
 
 void add_names(Legend& legend, const Panel& panel) {
-  for (const Series& series : panel.series) legend.add(series.name, series.dashed, series.grey);
+  for (const Series& series : panel.series)
+    legend.add(series.name, series.dashed, series.grey, series.dots);
 }
 
 Legend legend_of(const Panel& panel) {

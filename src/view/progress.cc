@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 namespace kalstream::view {
 namespace {
@@ -75,8 +76,12 @@ std::string progress_line(const ProgressState& state, std::size_t width) {
   return before + "▕" + bar + rest + "▏ " + after;
 }
 
-Progress::Progress(std::string label, std::size_t total, bool enabled, std::FILE* stream)
-    : enabled_(enabled && stream != nullptr), stream_(stream), next_draw_(kInterval) {
+Progress::Progress(std::string label, std::size_t total, bool enabled, std::FILE* stream,
+                   std::function<Clock::time_point()> now)
+    : enabled_(enabled && stream != nullptr),
+      now_(std::move(now)),
+      stream_(stream),
+      next_draw_(kInterval) {
   state_.label = std::move(label);
   state_.total = total;
 }
@@ -98,7 +103,7 @@ void Progress::set_note(std::string note) {
 // The exchange lets exactly one thread draw; the others go on with their work.
 void Progress::draw_if_due() {
   if (!enabled_) return;
-  const auto elapsed = Clock::now() - start_;
+  const auto elapsed = now_() - start_;
   const std::int64_t now = std::chrono::duration_cast<std::chrono::milliseconds>(elapsed).count();
   std::int64_t due = next_draw_.load(std::memory_order_relaxed);
   if (now < due || !next_draw_.compare_exchange_strong(due, now + kInterval)) return;

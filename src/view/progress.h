@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <functional>
 #include <mutex>
 #include <string>
 
@@ -36,7 +37,11 @@ std::string progress_line(const ProgressState& state, std::size_t width);
 /// All calls may come from any thread, and cost little when it is not enabled.
 class Progress {
  public:
-  Progress(std::string label, std::size_t total, bool enabled, std::FILE* stream = stderr);
+  using Clock = std::chrono::steady_clock;
+
+  /// `now` tells the time, from any thread.
+  Progress(std::string label, std::size_t total, bool enabled, std::FILE* stream = stderr,
+           std::function<Clock::time_point()> now = Clock::now);
   ~Progress() { finish(); }
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -50,12 +55,11 @@ class Progress {
   std::size_t done() const { return done_.load(std::memory_order_relaxed); }
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   void draw_if_due();
 
   const bool enabled_;
-  const Clock::time_point start_ = Clock::now();
+  const std::function<Clock::time_point()> now_;
+  const Clock::time_point start_ = now_();
   std::FILE* const stream_;
   std::atomic<std::size_t> done_ = 0;
   std::atomic<std::int64_t> next_draw_;  // milliseconds after start_

@@ -295,20 +295,21 @@ double draw_titles(Canvas& canvas, const ChartStyle& style, double width) {
 
 // ---- Legend -------------------------------------------------------------------------------------
 
-void Legend::add(const std::string& name, bool dashed, bool grey) {
+void Legend::add(const std::string& name, bool dashed, bool grey, bool dots) {
   if (find(name) < entries_.size()) return;
-  const auto colours = std::ranges::count(entries_, false, &Entry::grey);
-  entries_.push_back({name, dashed, grey, static_cast<std::size_t>(colours)});
+  const auto colours = std::ranges::count_if(entries_, &Entry::has_colour);
+  entries_.push_back({name, dashed, grey, dots, static_cast<std::size_t>(colours)});
 }
 
 std::string Legend::colour(const std::string& name) const {
   const Entry& entry = entries_[find(name)];
+  if (entry.dots) return "muted";
   return entry.grey ? "grey" : fmt::format("c{}", entry.place % kColours.size());
 }
 
 std::string Legend::stroke(const std::string& name, bool dashed) const {
   const Entry& entry = entries_[find(name)];
-  const bool repeated = !entry.grey && entry.place >= kColours.size();
+  const bool repeated = entry.has_colour() && entry.place >= kColours.size();
   return colour(name) + " line" + (dashed ? " dashed" : repeated ? " dotted" : "");
 }
 
@@ -324,7 +325,9 @@ double Legend::draw(Canvas& canvas, Point top, double width, bool as_lines) cons
     const std::string name = fitted(entry.name, width - sample - 6);
     const double taken = sample + 6 + text_width(name);
     if (at.x > top.x && at.x + taken > top.x + width) at = {top.x, at.y + row};
-    if (as_lines)
+    if (entry.dots)
+      canvas.dot({at.x + sample / 2, at.y + 8}, 2.2, colour(entry.name) + " solid");
+    else if (as_lines)
       canvas.line({at.x, at.y + 8}, {at.x + sample, at.y + 8}, stroke(entry.name, entry.dashed));
     else
       canvas.rectangle({at.x, at.y + 2}, 12, 12, colour(entry.name) + " bar");

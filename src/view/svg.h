@@ -80,7 +80,7 @@ double draw_titles(Canvas& canvas, const ChartStyle& style, double width);
 /// The names of a chart, each with its colour, in the order of their first appearance.
 class Legend {
  public:
-  void add(const std::string& name, bool dashed, bool grey = false);
+  void add(const std::string& name, bool dashed, bool grey = false, bool dots = false);
 
   /// CSS class of a name's colour.
   std::string colour(const std::string& name) const;
@@ -96,7 +96,10 @@ class Legend {
     std::string name;
     bool dashed = false;
     bool grey = false;
-    std::size_t place = 0;  // among those that are not grey
+    bool dots = false;
+    std::size_t place = 0;  // among those that have a colour
+
+    bool has_colour() const { return !grey && !dots; }
   };
 
   std::size_t find(const std::string& name) const;

@@ -47,7 +47,7 @@ TEST(CommandLine, HelpTeachesByExample) {
   const Workplace w;
   const Ran ran = w.kalstream("--help");
   EXPECT_EQ(ran.exit_code, fine);
-  EXPECT_THAT(ran.out, AllOf(HasSubstr("Examples:"), HasSubstr("kalstream run --data my.csv"),
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("Examples:"), HasSubstr("kalstream run my.csv"),
                              HasSubstr("Exit codes")));
   for (const char* command : {"run", "demo", "generate", "inspect", "search", "reproduce", "bench"})
     EXPECT_EQ(w.kalstream(std::string(command) + " --help").exit_code, fine) << command;
@@ -118,7 +118,7 @@ TEST(Run, JsonAndCsvAndPlotFiles) {
   ASSERT_EQ(ran.exit_code, fine) << ran.err;
   EXPECT_EQ(Json::parse(read_text(w.path("r.json")))["summary"][0]["steps"], 60);
   const std::string csv = read_text(w.path("p.csv"));
-  EXPECT_TRUE(csv.starts_with("learner,seed,step,out,out_predicted\nadam,1,1,")) << csv;
+  EXPECT_TRUE(csv.starts_with("learner,seed,step,target,prediction\nadam,1,1,")) << csv;
   EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 61);
   EXPECT_THAT(read_text(w.path("c.svg")), AllOf(HasSubstr("<svg"), HasSubstr("</svg>")));
   EXPECT_EQ(w.files(), 4U) << "no temporary file stays behind";
@@ -216,7 +216,7 @@ TEST(Run, SeveralTargetsByNameAndNumber) {
   EXPECT_EQ(by_name["runs"][0]["nse"], by_number["runs"][0]["nse"]);
 }
 
-TEST(Run, ScaleMakesRawDataWork) {
+TEST(Run, RawDataWorkUnlessUnscaled) {
   const Workplace w;
   std::string raw;
   for (int t = 0; t < 400; ++t) {
@@ -224,10 +224,10 @@ TEST(Run, ScaleMakesRawDataWork) {
     raw += std::to_string(x) + "," + std::to_string(1e5 + 40 * x) + "\n";
   }
   w.file("raw.csv", raw);
-  const Ran unscaled = w.kalstream("run --data raw.csv --learner auto,alg2 --hidden 4");
+  const Ran unscaled = w.kalstream("run --data raw.csv --learner auto,alg2 --hidden 4 --unscaled");
   EXPECT_EQ(unscaled.exit_code, bad_data);
-  EXPECT_THAT(unscaled.err, AllOf(HasSubstr("alg2"), HasSubstr("--scale"), HasSubstr("auto")));
-  const Json j = run_json(w, "--data raw.csv --learner alg2 --hidden 4 --scale");
+  EXPECT_THAT(unscaled.err, AllOf(HasSubstr("alg2"), HasSubstr("--unscaled"), HasSubstr("auto")));
+  const Json j = run_json(w, "--data raw.csv --learner alg2 --hidden 4");
   EXPECT_LT(j["runs"][0]["nse"].get<double>(), 1);
 }
 
@@ -365,10 +365,9 @@ TEST(Auto, ExpertsAreExplained) {
 TEST(Auto, SearchAndBench) {
   const Workplace w;
   w.file("raw.csv", raw_samples(100));
-  const Ran best =
-      w.kalstream("search --data raw.csv --scale --learner auto --grid experts=1,2 --seeds 1");
+  const Ran best = w.kalstream("search --data raw.csv --learner auto --grid experts=1,2 --seeds 1");
   ASSERT_EQ(best.exit_code, fine) << best.err;
-  EXPECT_THAT(best.out, HasSubstr("kalstream run --data raw.csv --learner auto --set experts="));
+  EXPECT_THAT(best.out, HasSubstr("kalstream run raw.csv --learner auto --set experts="));
   const Ran none = w.kalstream("search --data raw.csv --learner auto");
   EXPECT_EQ(none.exit_code, usage);
   EXPECT_THAT(none.err, AllOf(HasSubstr("--grid"), HasSubstr("inspect --learner auto")));
@@ -412,7 +411,7 @@ TEST(Series, LagsAreColumnsOfPastTargets) {
     columns << (t == 0 ? 0 : d[t - 1]) << "," << (t == 0 ? 0 : d[t < 2 ? 0 : t - 2]) << "," << d[t]
             << "\n";
   w.file("columns.csv", columns.str());
-  const std::string rest = " --hidden 3 --learner alg2,ekf --seeds 2";
+  const std::string rest = " --hidden 3 --learner alg2,ekf --seeds 2 --unscaled";
   const Json lagged = run_json(w, "--data series.csv --lags 2" + rest);
   const Json by_hand = run_json(w, "--data columns.csv" + rest);
   EXPECT_EQ(lagged["data"]["inputs"], Json::array());
@@ -577,9 +576,9 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"MissingColumn", "a,b\n1,2\n", "--target c", bad_data, {"d.csv", "\"c\"", "a", "b"}},
         Bad{"TargetOutOfRange",
             "1,0.5\n2,7\n",
-            "--learner alg2",
+            "--learner alg2 --unscaled",
             bad_data,
-            {"d.csv:2", "7", "[-1,1]", "--scale", "output=identity"}},
+            {"d.csv:2", "7", "[-1,1]", "--unscaled", "output=identity"}},
         Bad{"ConstantTarget", "1,0.5\n2,0.5\n", "", bad_data, {"d.csv", "does not vary"}},
         Bad{"NothingToPredictFrom",
             "0.1\n0.2\n",
@@ -697,7 +696,11 @@ INSTANTIATE_TEST_SUITE_P(
             usage,
             {"--plot-weights", "auto, auto-max, alg2"}},
         Bad{"TooManyLags", "1,0.1\n2,0.2\n", "--lags 1001", usage, {"auto", "lags", "1000"}},
-        Bad{"UnknownOption", "1,0.1\n2,0.2\n", "--lerner ekf", usage, {"--lerner"}}),
+        Bad{"UnknownOption",
+            "1,0.1\n2,0.2\n",
+            "--lerner ekf",
+            usage,
+            {"--lerner", "did you mean '--learner'"}}),
     [](const auto& suite) { return suite.param.name; });
 
 TEST(CommandLine, OtherUsageErrors) {
@@ -792,7 +795,8 @@ TEST(Run, AWildInputIsSkippedAndLearningGoesOn) {
                            : line) +
             "\n";
   w.file("wild.csv", text);
-  const Json all = run_json(w, "--data wild.csv --hidden 4 --learner ekf,dekf,iekf,alg1,alg2,sgd");
+  const Json all =
+      run_json(w, "--data wild.csv --hidden 4 --unscaled --learner ekf,dekf,iekf,alg1,alg2,sgd");
   ASSERT_EQ(all["runs"].size(), 6U);
   for (const Json& run : all["runs"]) {
     EXPECT_EQ(run["skipped_rows"], 6) << run["learner"];

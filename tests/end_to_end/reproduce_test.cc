@@ -154,7 +154,7 @@ TEST(Search, FindsTheBestAndShowsTheSurface) {
   const Ran ran = w.kalstream(what);
   ASSERT_EQ(ran.exit_code, fine) << ran.err;
   EXPECT_THAT(ran.out, AllOf(HasSubstr("learning_rate"), HasSubstr("6 combinations"),
-                             HasSubstr("kalstream run --data gen:sine --learner sgd --set")));
+                             HasSubstr("kalstream run gen:sine --learner sgd --set")));
   EXPECT_THAT(read_text(w.path("o") / "search.svg"), HasSubstr("<svg"));
   const Json first = Json::parse(read_text(w.path("o") / "search.json"));
   EXPECT_EQ(first["points"].size(), 6U);
@@ -173,7 +173,7 @@ TEST(Search, FindsTheBestAndShowsTheSurface) {
 TEST(Search, AgreesWithRun) {
   const Workplace w;
   const Ran searched = w.kalstream(
-      "search --data gen:narma10 --learner rmsprop --steps 150 --seeds 2 --hidden 3 --scale "
+      "search --data gen:narma10 --learner rmsprop --steps 150 --seeds 2 --hidden 3 "
       "--grid learning_rate=0.002:0.002:0.006 --json -");
   ASSERT_EQ(searched.exit_code, fine) << searched.err;
   const Json surface = Json::parse(searched.out);

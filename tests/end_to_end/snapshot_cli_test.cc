@@ -1,4 +1,4 @@
-// run --save, run --resume and inspect.
+// run --save, run --start and inspect.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -36,8 +36,8 @@ std::vector<std::string> last_column(const std::string& csv) {
 // Two halves with a snapshot between them are the whole, to the last digit.
 TEST(Snapshots, ResumingIsNeverHavingStopped) {
   for (const std::string learner :
-       {"alg2 --scale --lags 2 --hidden 3", "ekf --scale --hidden 3 --seeds 5..5", "rls",
-        "auto --hidden 4", "auto-max --hidden 4"}) {
+       {"alg2 --unscaled --set output=identity --lags 2 --hidden 3", "ekf --hidden 3 --seeds 5..5",
+        "rls", "auto --hidden 4", "auto-max --hidden 4"}) {
     const Workplace w;
     w.file("all.csv", rows(0, 160));
     w.file("one.csv", rows(0, 90));
@@ -47,7 +47,7 @@ TEST(Snapshots, ResumingIsNeverHavingStopped) {
     const Ran one =
         w.kalstream("run --data one.csv --learner " + learner + " --csv - --save learnt.kal");
     ASSERT_EQ(one.exit_code, fine) << one.err;
-    const Ran two = w.kalstream("run --data two.csv --resume learnt.kal --csv -");
+    const Ran two = w.kalstream("run --data two.csv --start learnt.kal --csv -");
     ASSERT_EQ(two.exit_code, fine) << two.err;
     auto joined = last_column(one.out);
     const auto rest = last_column(two.out);
@@ -72,7 +72,7 @@ TEST(Snapshots, GoOnInPlace) {
 TEST(Snapshots, InspectExplainsOne) {
   const Workplace w;
   w.file("d.csv", rows(0, 60));
-  ASSERT_EQ(w.kalstream("run --data d.csv --learner alg2 --scale --hidden 3 --lags 2 --save s.kal "
+  ASSERT_EQ(w.kalstream("run --data d.csv --learner alg2 --hidden 3 --lags 2 --save s.kal "
                         "--set error_bounds=0.5,0.125")
                 .exit_code,
             fine);
@@ -105,7 +105,8 @@ TEST(Snapshots, ErrorsSayWhatToDo) {
   expect("run --data d.csv --resume s.kal --set lags=3", usage, "--set");
   expect("run --data d.csv --resume d.csv", bad_data, "d.csv: this is not a kalstream snapshot");
   expect("run --data d.csv --resume none.kal", bad_data, "none.kal: cannot open");
-  expect("inspect d.csv", bad_data, "not a kalstream snapshot");
+  expect("inspect d.csv --target y", fine, "40 rows");  // data are as welcome
+  expect("inspect none.kal", bad_data, "none.kal: cannot open");
   expect("inspect s.kal --learner ar", usage, "--learner");
 }
 

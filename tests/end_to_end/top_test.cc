@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "end_to_end/program.h"
+#include "end_to_end/terminal.h"
 
 namespace kalstream::test {
 namespace {
@@ -45,6 +46,34 @@ TEST(Top, IsALinePerLookInAFile) {
   const std::string line =
       "up 1 h 1 m  12345 samples  NSE 0.2500 (recent 0.1250)  p99 250 µs  3 warnings\n";
   EXPECT_EQ(ran.out, line + line);
+}
+
+// Once it has drawn itself it waits, for an hour, for keys and signals.
+const std::string wait_on_terminal =
+    "'" KALSTREAM_PROGRAM "' top --metrics-file stream.prom --every 3600";
+
+TEST(Top, EndsWithItsTerminal) {
+  const Workplace w;
+  w.file("stream.prom", metrics);
+  OnTerminal top(w.path(""), wait_on_terminal);
+  ASSERT_TRUE(top.shows("12,345"));
+  top.hang_up();
+  EXPECT_TRUE(top.ends());
+}
+
+TEST(Top, EndsWhenTold) {
+  const Workplace w;
+  w.file("stream.prom", metrics);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
+    OnTerminal top(w.path(""), wait_on_terminal);
+    ASSERT_TRUE(top.shows("12,345"));
+    top.kill(signal);
+    EXPECT_TRUE(top.ends()) << signal;
+  }
+  OnTerminal top(w.path(""), wait_on_terminal);
+  ASSERT_TRUE(top.shows("12,345"));
+  top.type("q");
+  EXPECT_TRUE(top.ends());
 }
 
 TEST(Top, SaysWhatIsWrong) {

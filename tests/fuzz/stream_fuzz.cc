@@ -1,76 +1,71 @@
 // Lines of a live stream: read, answered and learnt; the first byte chooses what is asked for.
 #include "core/archive.h"
+#include "data/dataset.h"
+#include "data/record_reader.h"
+#include "engine/engine.h"
 #include "fuzz.h"
 #include "kalstream/snapshot.h"
+#include "schema/rules.h"
+#include "stores/memory_store.h"
 #include "stream/answers.h"
-#include "stream/model.h"
-
-namespace kalstream {
-namespace {
-
-struct Listener final : ModelListener {
-  void answered(const Answer& answer) override { text = writer.answer(*sample, answer); }
-  void scored(std::span<const double>, std::span<const Interval>,
-              std::span<const double>) override {}
-  void stepped(const StepReport&) override {}
-
-  AnswerWriter writer;
-  const Sample* sample = nullptr;
-  std::string text;
-};
-
-}  // namespace
-}  // namespace kalstream
 
 KALSTREAM_FUZZ(stream) {
   using namespace kalstream;
   if (bytes.empty()) return;
   const auto choice = std::to_integer<unsigned>(bytes[0]);
-  SampleFields fields;
-  if ((choice & 1) != 0) fields.columns.targets = {"y"};
-  if ((choice & 2) != 0) fields.columns.inputs = {"none"};
-  if ((choice & 4) != 0) fields.key = "k";
-  fields.partial = (choice & 64) != 0;
-  SampleReader reader("stream", fields);
-  const ModelOptions options{.coverage = (choice & 8) != 0 ? 0.9 : 0,
-                             .horizon = (choice & 16) != 0 ? 2U : 0,
-                             .max_delay = 3};
-  std::unique_ptr<StreamModel> model;
-  Listener listener;
+  EngineOptions options;
+  if ((choice & 1) != 0) options.fields.targets = {"y"};
+  if ((choice & 2) != 0) options.fields.inputs = {"none"};
+  if ((choice & 4) != 0) options.fields.key = "k";
+  if ((choice & 128) != 0) options.fields.categories = {"c"};
+  options.hold_missing = (choice & 64) != 0;
+  options.model = {.coverage = (choice & 8) != 0 ? 0.9 : 0,
+                   .horizon = (choice & 16) != 0 ? 2U : 0,
+                   .max_delay = 3};
+  options.max_models = 2;
+  options.recipe = [](std::size_t inputs, std::size_t outputs) {
+    if (inputs > 50 || outputs > 5) throw std::invalid_argument("too much for a fuzzer");
+    return Recipe{{.network = {.inputs = inputs, .outputs = outputs}, .rule = Ar{.lags = 2}}};
+  };
+  MemoryStore store;
+  Engine engine(options, &store);
+  RecordReader reader;
+  Record record;
+  std::string written;
   const std::string text = fuzz::as_text(bytes.subspan(1));
-  std::uint64_t number = 0;
   for (std::size_t at = 0; at <= text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
     const std::string_view line = std::string_view(text).substr(at, end - at);
     at = end + 1;
-    Sample* sample = nullptr;
+    const Answer* answer = nullptr;
     try {
-      sample = &reader.read(line, ++number);
+      if (reader.read(line, record)) answer = engine.take(record);
     } catch (const DataError& error) {
-      fuzz::require(std::string_view(error.what()).starts_with("stream:"));
-      continue;
+      answer = engine.refuse(error.what());
+    } catch (const std::invalid_argument&) {
+      return;
     }
-    if (sample->kind == Sample::Kind::nothing) continue;
-    if (!model) {
-      if (reader.inputs() > 50 || reader.outputs() > 5) return;
-      model = std::make_unique<StreamModel>(
-          make_learner({.network = {.inputs = reader.inputs(), .outputs = reader.outputs()},
-                        .rule = Ar{.lags = 2}}),
-          options);
-      listener.writer = AnswerWriter({.json = (choice & 32) != 0,
-                                      .keys = (choice & 4) != 0,
-                                      .held = fields.partial,
-                                      .intervals = (choice & 8) != 0,
-                                      .horizon = options.horizon,
-                                      .targets = reader.target_names()});
-    }
-    if (sample->kind == Sample::Kind::inputs && !model->complete(sample->x)) continue;
-    listener.sample = sample;
-    model->take(*sample, listener);
-    fuzz::require(!listener.text.empty());
+    if (answer == nullptr) continue;
+    const AnswerWriter writer({.json = (choice & 32) != 0,
+                               .keys = engine.has_keys(),
+                               .held = options.hold_missing,
+                               .intervals = options.model.coverage > 0,
+                               .horizon = options.model.horizon,
+                               .targets = engine.schema().target_names()});
+    written.clear();
+    writer.write(*answer, written);
+    fuzz::require(!written.empty());
   }
-  if (!model) return;
-  const auto saved = model->to_bytes();
+  engine.learn();
+  if (!engine.settled()) return;
+  Bytes saved;
+  Archive to(saved);
+  engine.exchange(to);
+  Engine again(options, &store);
   Archive from{std::span<const std::byte>(saved)};
-  fuzz::require(StreamModel::load(from)->to_bytes() == saved);
+  again.exchange(from);
+  Bytes twice;
+  Archive to_again(twice);
+  again.exchange(to_again);
+  fuzz::require(from.left() == 0 && twice == saved);
 }

@@ -173,7 +173,7 @@ class Learner(_core.Learner):
     def save(self, path: str | os.PathLike[str] | None = None) -> bytes | None:
         """All that has been learnt: into a file, whole or not at all, or as bytes without a path.
 
-        The file that was there is kept as `path + ".previous"`. `kalstream run --resume` reads it, too. Like
+        The file that was there is kept as `path + ".previous"`. `kalstream run --start` reads it, too. Like
         the command line's it holds the learner alone: intervals start over. A pickle keeps them.
         """
         if path is None:

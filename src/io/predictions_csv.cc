@@ -1,0 +1,94 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <iterator>
+
+#include "data/csv_writer.h"
+#include "io/results.h"
+
+namespace kalstream {
+namespace {
+
+/// All lines of a comparison.
+class PredictionsCsv {
+ public:
+  PredictionsCsv(const Dataset& data, std::span<const std::size_t> held, const RunResult& like)
+      : data_(data), held_(held), horizon_(like.forecasts.horizon), bounds_(!like.low.empty()) {}
+
+  void write_header() {
+    text("learner,seed,step");
+    if (!data_.times.empty())
+      text(',' + csv_field(data_.time_name.empty() ? "time" : data_.time_name));
+    if (!held_.empty()) text(",held");
+    name("target");
+    name_with_bounds("prediction");
+    for (std::size_t h = 1; h <= horizon_; ++h) name_with_bounds(fmt::format("forecast_{}", h));
+    text("\n");
+  }
+
+  void write_run(const std::string& learner, std::uint64_t seed, const RunResult& run) {
+    const std::size_t n_d = data_.n_targets();
+    for (std::size_t t = 0; t < run.steps; ++t) {
+      text(fmt::format("{},{},{}", learner, seed, t + 1));
+      if (!data_.times.empty()) text(',' + csv_field(data_.times[t]));
+      if (!held_.empty()) text(fmt::format(",{}", held_[t]));
+      numbers(data_.targets, t * n_d);
+      numbers_with_bounds(run.prediction, run.low, run.high, t * n_d);
+      const KeptForecasts& f = run.forecasts;
+      for (std::size_t h = 0; h < horizon_; ++h)
+        numbers_with_bounds(f.value, f.low, f.high, (t * horizon_ + h) * n_d);
+      text("\n");
+    }
+  }
+
+  std::string take() const { return fmt::to_string(out_); }
+
+ private:
+  void text(std::string_view text) { out_.append(text.data(), text.data() + text.size()); }
+
+  // One column per target, which is only named where there are several.
+  void name(const std::string& what) {
+    for (const std::string& target : data_.target_names)
+      text(',' + csv_field(data_.n_targets() == 1 ? what : fmt::format("{}_{}", what, target)));
+  }
+  void name_with_bounds(const std::string& what) {
+    name(what);
+    if (!bounds_) return;
+    name(what + "_low");
+    name(what + "_high");
+  }
+
+  void numbers(std::span<const double> values, std::size_t first) {
+    for (const double v : values.subspan(first, data_.n_targets())) {
+      text(",");
+      if (!std::isnan(v)) fmt::format_to(std::back_inserter(out_), "{}", v);
+    }
+  }
+  void numbers_with_bounds(std::span<const double> values, std::span<const double> low,
+                           std::span<const double> high, std::size_t first) {
+    numbers(values, first);
+    if (!bounds_) return;
+    numbers(low, first);
+    numbers(high, first);
+  }
+
+  const Dataset& data_;
+  std::span<const std::size_t> held_;
+  std::size_t horizon_;
+  bool bounds_;
+  fmt::memory_buffer out_;
+};
+
+}  // namespace
+
+std::string predictions_csv(const Dataset& data, std::span<const std::size_t> held,
+                            const std::vector<Outcome>& outcomes) {
+  PredictionsCsv csv(data, held, outcomes.front().runs.front());
+  csv.write_header();
+  for (const Outcome& outcome : outcomes)
+    for (std::size_t s = 0; s < outcome.seeds.size(); ++s)
+      csv.write_run(outcome.name, outcome.seeds[s], outcome.runs[s]);
+  return csv.take();
+}
+
+}  // namespace kalstream

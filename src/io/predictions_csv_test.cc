@@ -1,0 +1,49 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "io/results.h"
+
+namespace kalstream {
+namespace {
+
+TEST(PredictionsCsv, HasTheColumnsThatThereAre) {
+  Dataset data;
+  data.target_names = {"y"};
+  data.targets = {1, NAN};
+  RunResult run;
+  run.steps = 2;
+  run.prediction = {NAN, 0.5};
+  EXPECT_EQ(predictions_csv(data, {}, {{"rls", {7}, {run}}}),
+            "learner,seed,step,target,prediction\n"
+            "rls,7,1,1,\n"
+            "rls,7,2,,0.5\n");
+
+  data.time_name = "when, exactly";
+  data.times = {"Monday, 9:00", "10:00"};
+  run.low = {NAN, 0.25};
+  run.high = {NAN, 0.75};
+  run.forecasts = {
+      .horizon = 2, .value = {1, 2, 3, NAN}, .low = {0, 1, 2, NAN}, .high = {2, 3, 4, NAN}};
+  EXPECT_EQ(predictions_csv(data, std::vector<std::size_t>{0, 3}, {{"rls", {7}, {run}}}),
+            "learner,seed,step,\"when, exactly\",held,target,prediction,prediction_low,"
+            "prediction_high,forecast_1,forecast_1_low,forecast_1_high,forecast_2,forecast_2_low,"
+            "forecast_2_high\n"
+            "rls,7,1,\"Monday, 9:00\",0,1,,,,1,0,2,2,1,3\n"
+            "rls,7,2,10:00,3,,0.5,0.25,0.75,3,2,4,,,\n");
+}
+
+TEST(PredictionsCsv, NamesTargetsWhereThereAreSeveral) {
+  Dataset data;
+  data.target_names = {"y", "z"};
+  data.targets = {1, 2};
+  RunResult run;
+  run.steps = 1;
+  run.prediction = {3, 4};
+  EXPECT_EQ(predictions_csv(data, {}, {{"rls", {1}, {run}}}),
+            "learner,seed,step,target_y,target_z,prediction_y,prediction_z\n"
+            "rls,1,1,1,2,3,4\n");
+}
+
+}  // namespace
+}  // namespace kalstream
