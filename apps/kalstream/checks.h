@@ -21,8 +21,8 @@ void check_is_for_auto(const std::string& option, const std::vector<Contender>& 
 /// Throws std::invalid_argument, naming the option, if none of the learners mixes experts.
 void check_is_for_mixtures(const std::string& option, const std::vector<Contender>& contenders);
 
-/// Throws DataError if nothing tells a correct prediction from a wrong one: a target of many values,
-/// all of one sign.
+/// Throws DataError if nothing tells a correct prediction from a wrong one: a target of many
+/// values, all of one sign.
 void check_can_be_sustained(const Dataset& data);
 
 /// Throws DataError if the targets are all missing or all the same.

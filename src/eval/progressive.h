@@ -68,9 +68,10 @@ struct RunResult {
 RunResult evaluate(Learner& learner, const Dataset& data, const EvaluationOptions& options,
                    const std::function<void(std::size_t, double)>& on_step = {});
 
-/// For each target the number on whose sides it is decided: a prediction that is on the same side as
-/// the target is correct. 0 where targets have either sign, as published; for a target of two values
-/// such as 0 and 1, their middle; NaN where it is neither, and nothing can be called correct.
+/// For each target the number on whose sides it is decided: a prediction that is on the same side
+/// as the target is correct. 0 where targets have either sign, as published; for a target of two
+/// values such as 0 and 1, their middle; NaN where it is neither, and nothing can be called
+/// correct.
 std::vector<double> decision_levels(const Dataset& data);
 
 /// Mean over outputs of the variance of the targets in the first `steps` rows that have inputs and
