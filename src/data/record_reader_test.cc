@@ -265,6 +265,7 @@ TEST_F(RecordReaderTest, TitlesAndGarbageSettleNothing) {
   EXPECT_EQ(last({"Connected to broker.", R"({"a": 1})"}), "a=1");
   EXPECT_EQ(last({"Connected to broker", "a,b,c", "1,2,3"}), "a=1 b=2 c=3");
   EXPECT_EQ(last({"Connected to broker", "1.5,2"}), "x1=1.5 x2=2");
+  EXPECT_EQ(read({"Connected to port 1883", "a b", "1 2"}), (Names{"-", "-", "a=1 b=2"}));
   EXPECT_EQ(last({"Station: Foo, Bar", "t;a;y", "1;2;3,5"}), "t=1 a=2 y=3.5");
   EXPECT_EQ(last({"title", "1;2;3"}), "x1=1 x2=2 x3=3");
   EXPECT_EQ(last({"Temperature in C", "20.5"}), "Temperature in C=20.5");
