@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "data/dialect.h"
+#include "data/reader.h"
 #include "schema/record.h"
 
 namespace kalstream {
@@ -32,6 +33,9 @@ class RecordFile {
   /// Columns that are 1 in every row, and so no inputs.
   virtual std::vector<std::string> constants() const { return {}; }
 };
+
+/// All records of a file as a dataset, which has no name yet; `path` is for messages.
+Dataset collect(const std::string& path, RecordFile& file, const ReadOptions& options);
 
 /// Lines of delimited text or JSON; `path` is for messages. Quotes may span lines.
 std::unique_ptr<RecordFile> open_text(std::string path, std::string text, Dialect dialect,
