@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "data/dialect.h"
 #include "data/reader.h"
+#include "schema/dialect.h"
 #include "schema/record.h"
 
 namespace kalstream {
