@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "schema/dialect.h"
 #include "kalstream/schema.h"
+#include "schema/dialect.h"
 
 namespace kalstream {
 

@@ -214,14 +214,16 @@ Guess data_delimiter(std::string_view line, std::size_t columns) {
                       .fields = cells.size()};
     if (best.delimiter != 0 && score <= highest) continue;
     highest = score;
-    best = {.delimiter = candidate, .all_values = values == cells.size()};
+    best = {.delimiter = candidate, .share = score.share};
   }
   if (highest.fields == 1) best.delimiter = 0;
   // As a whole it may be one value: "1,5" is two numbers, but "31 Jan 2024" one time.
   if (highest.share < 1 && columns <= 1 && can_split(line, 0, cells) && is_value(cells.front()))
-    best = {.delimiter = 0, .all_values = true};
+    best = {.delimiter = 0, .share = 1};
   return best;
 }
+
+bool may_be_row(const Guess& guess) { return guess.delimiter != ' ' || guess.share >= 0.5; }
 
 bool are_names(const Cells& cells) {
   bool has_text = false;

@@ -39,13 +39,17 @@ char header_delimiter(std::string_view line);
 
 struct Guess {
   char delimiter = 0;
-  bool all_values = false;  ///< every field is one
+  double share = 0;  ///< of the fields that are values
 };
 
 /// The delimiter that makes the largest share of a line's fields values; blanks only if no other
 /// does as well; then the one with most fields. If `columns` is not 0, one with so many comes
 /// first.
 Guess data_delimiter(std::string_view line, std::size_t columns = 0);
+
+/// Whether a line that is split like this may be a row of data. Where blanks delimit, a sentence
+/// with a number in it is none.
+bool may_be_row(const Guess& guess);
 
 /// Names: at least one text that is no time stamp, and no measurement. Whole numbers may be names
 /// (0, 1, 2, … or years), and so may three time stamps or more.

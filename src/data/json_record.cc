@@ -3,150 +3,282 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <nlohmann/json.hpp>
+#include <cstdint>
 
 #include "data/dataset.h"
 
 namespace kalstream {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr std::size_t deepest = 32;
 constexpr std::size_t most_fields = 100'000;
-constexpr const char* expected = "; write one object or array per line";
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/// How many bytes of a text are its next character in UTF-8; 0 if they are none.
+std::size_t utf8_length(std::string_view text) {
+  const auto byte = [&](std::size_t k) {
+    return k < text.size() ? static_cast<unsigned char>(text[k]) : 0U;
+  };
+  const unsigned first = byte(0);
+  const std::size_t length = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+  if (first >= 0x80 && (first < 0xc2 || first > 0xf4)) return 0;
+  for (std::size_t k = 1; k < length; ++k)
+    if ((byte(k) & 0xc0) != 0x80) return 0;
+  // Neither longer than needed, nor half of a pair, nor beyond the last there is.
+  const unsigned second = byte(1);
+  if ((first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
+      (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f))
+    return 0;
+  return length;
+}
+
+void append_utf8(std::string& text, std::uint32_t code) {
+  const auto add = [&](std::uint32_t byte) { text += static_cast<char>(byte); };
+  const auto add_rest = [&](int shift) { add(0x80 | ((code >> shift) & 0x3f)); };
+  if (code < 0x80) return add(code);
+  if (code < 0x800) {
+    add(0xc0 | code >> 6);
+  } else {
+    if (code < 0x10000) {
+      add(0xe0 | code >> 12);
+    } else {
+      add(0xf0 | code >> 18);
+      add_rest(12);
+    }
+    add_rest(6);
+  }
+  add_rest(0);
+}
 
 }  // namespace
 
-/// Takes the parser's events and adds the fields. Events instead of a document, because a document
-/// loses the order of the keys, which tells the last field.
-class JsonLines::Events final : public nlohmann::json_sax<Json> {
+/// Reads a line from front to back and adds its fields as they come. By hand and not by a library:
+/// a line should take a microsecond and no memory.
+class JsonLines::Parsing {
  public:
-  Events(Record& record, std::string& path) : record_(record), path_(path) { path_.clear(); }
-
-  bool null() override { return add({}), true; }
-  bool boolean(bool v) override { return add_number(v ? 1 : 0, v ? "true" : "false"); }
-  bool number_integer(number_integer_t v) override {
-    return add_number(static_cast<double>(v), digits(v));
-  }
-  bool number_unsigned(number_unsigned_t v) override {
-    return add_number(static_cast<double>(v), digits(v));
-  }
-  bool number_float(number_float_t v, const string_t& written) override {
-    return add_number(v, written);
-  }
-  bool string(string_t& v) override {
-    Value& value = add(v);
-    value.quoted = true;
-    interpret(v, '.', value);
-    return true;
-  }
-  bool binary(binary_t&) override {
-    throw DataError(std::string("the line is no text") + expected);
+  Parsing(std::string_view line, Record& record, std::string& path)
+      : begin_(line.data()), at_(begin_), end_(begin_ + line.size()), record_(record), path_(path) {
+    path_.clear();
   }
 
-  bool start_object(std::size_t) override { return start(false); }
-  bool start_array(std::size_t) override { return start(true); }
-  bool end_object() override { return end(); }
-  bool end_array() override { return end(); }
-
-  bool key(string_t& name) override {
-    const Level& level = levels_[depth_ - 1];
-    path_.resize(level.path);
-    if (depth_ > 1) path_ += '.';
-    path_ += name;
-    return true;
-  }
-
-  bool parse_error(std::size_t position, const std::string& token,
-                   const Json::exception& error) override {
-    constexpr int number_overflow = 406;
-    if (error.id == number_overflow)
-      throw DataError(shown(token, '\'') +
-                      " is beyond the range of numbers; write null to mark a value as missing");
-    throw DataError("invalid JSON at character " + std::to_string(position) + expected);
+  void run() {
+    skip_blanks();
+    record_.is_row = next() == '[';
+    record_.named = !record_.is_row;
+    if (next() == '{')
+      object(0);
+    else if (next() == '[')
+      list(0);
+    else
+      fail();
+    skip_blanks();
+    if (at_ != end_) fail();
   }
 
  private:
-  struct Level {
-    bool list = false;
-    std::size_t path = 0;    // length of the structure's own path
-    std::size_t first = 0;   // its first field in the record
-    std::size_t values = 0;  // of a list, so far
-  };
-
-  std::string_view digits(auto v) {
-    const auto end = std::to_chars(digits_.data(), digits_.data() + digits_.size(), v).ptr;
-    return {digits_.data(), end};
+  [[noreturn]] void fail() const {
+    throw DataError("invalid JSON at character " + std::to_string(at_ - begin_ + 1) +
+                    "; write one object or array per line");
   }
 
-  /// Before a value: one in a list is named by its place.
-  void begin_value() {
-    if (depth_ == 0 || !levels_[depth_ - 1].list) return;
-    Level& level = levels_[depth_ - 1];
-    path_.resize(level.path);
-    path_ += depth_ == 1 ? 'x' : '.';
-    path_ += digits(++level.values);
+  char next() const { return at_ == end_ ? '\0' : *at_; }
+  bool take(char c) {
+    if (at_ == end_ || *at_ != c) return false;
+    ++at_;
+    return true;
+  }
+  void expect(char c) {
+    if (!take(c)) fail();
+  }
+  void skip_blanks() {
+    while (at_ != end_ && (*at_ == ' ' || *at_ == '\t' || *at_ == '\r' || *at_ == '\n')) ++at_;
   }
 
-  Value& add(std::string_view text) {
-    if (depth_ == 0) throw DataError(std::string("the line is a single value") + expected);
-    begin_value();
-    return add_field(text);
+  void object(std::size_t depth) {
+    const std::size_t base = path_.size();
+    const std::size_t first = record_.fields().size();
+    expect('{');
+    skip_blanks();
+    while (!take('}')) {
+      path_.resize(base);
+      if (depth > 0) path_ += '.';
+      string(path_);
+      skip_blanks();
+      expect(':');
+      value(depth);
+      if (!take(',')) {
+        expect('}');
+        break;
+      }
+      skip_blanks();
+      if (next() == '}') fail();
+    }
+    end_structure(depth, base, first);
   }
 
-  Value& add_field(std::string_view text) {
+  /// A value is named by its place in the list.
+  void list(std::size_t depth) {
+    const std::size_t base = path_.size();
+    const std::size_t first = record_.fields().size();
+    std::size_t count = 0;
+    expect('[');
+    skip_blanks();
+    while (!take(']')) {
+      path_.resize(base);
+      path_ += depth > 0 ? '.' : 'x';
+      append_number(++count);
+      value(depth);
+      if (!take(',')) {
+        expect(']');
+        break;
+      }
+      skip_blanks();
+      if (next() == ']') fail();
+    }
+    end_structure(depth, base, first);
+    if (count == 1 && depth > 0)  // Only one has the list's own name: "a.1.b" becomes "a.b".
+      for (Record::Field& f : record_.fields().subspan(first))
+        if (f.name.size() > base) f.name.erase(base, 2);
+  }
+
+  void append_number(std::size_t number) {
+    std::array<char, 24> digits;
+    path_.append(digits.data(),
+                 std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr);
+  }
+
+  /// An empty structure is a missing value.
+  void end_structure(std::size_t depth, std::size_t base, std::size_t first) {
+    path_.resize(base);
+    if (depth > 0 && record_.fields().size() == first) add();
+  }
+
+  void value(std::size_t depth) {
+    skip_blanks();
+    if (next() == '{' || next() == '[') {
+      if (depth + 1 == deepest)
+        throw DataError("the line is nested deeper than " + std::to_string(deepest) +
+                        " levels; write what is needed further up");
+      next() == '{' ? object(depth + 1) : list(depth + 1);
+    } else if (next() == '"') {
+      Value& v = add();
+      v.quoted = true;
+      string(v.text);
+      interpret(v.text, '.', v);
+    } else {
+      const std::string_view word = plain_word();
+      Value& v = add();
+      interpret(word, '.', v);
+      if (word != "null") v.text = word;
+    }
+    skip_blanks();
+  }
+
+  Value& add() {
     if (record_.fields().size() == most_fields)
       throw DataError("the line has more than " + std::to_string(most_fields) +
                       " fields; leave out what is not needed");
-    Value& value = record_.add(path_);
-    value.text = text;
-    return value;
+    return record_.add(path_);
   }
 
-  bool add_number(double number, std::string_view text) {
-    Value& value = add(text);
-    value.kind = Value::Kind::number;
-    value.number = number;
-    return true;
+  /// A number, true, false or null; and NaN and Infinity, which are no JSON but what Python writes.
+  std::string_view plain_word() {
+    const char* const begin = at_;
+    take('-');
+    if (!is_digit(next())) return word_after(begin);
+    if (!take('0')) digits();
+    if (take('.')) digits();
+    if (take('e') || take('E')) {
+      if (!take('+')) take('-');
+      digits();
+    }
+    return {begin, at_};
   }
 
-  bool start(bool list) {
-    begin_value();
-    if (depth_ == deepest)
-      throw DataError("the line is nested deeper than " + std::to_string(deepest) +
-                      " levels; write what is needed further up");
-    if (depth_ == 0) record_.is_row = list;
-    if (depth_ == 0) record_.named = !list;
-    levels_[depth_++] = {.list = list, .path = path_.size(), .first = record_.fields().size()};
-    return true;
+  std::string_view word_after(const char* begin) {
+    for (const std::string_view word : {"null", "true", "false", "NaN", "Infinity", "-Infinity"})
+      if (std::string_view(begin, end_).starts_with(word)) {
+        at_ = begin + word.size();
+        return word;
+      }
+    fail();
   }
 
-  bool end() {
-    const Level& level = levels_[--depth_];
-    path_.resize(level.path);
-    if (depth_ == 0) return true;
-    if (record_.fields().size() == level.first) add_field({});  // an empty list is a missing value
-    if (level.list && level.values == 1) drop_place(level);
-    return true;
+  void digits() {
+    if (!is_digit(next())) fail();
+    while (is_digit(next())) ++at_;
   }
 
-  /// The value of a list of one has the list's name: "a.1.b" becomes "a.b".
-  void drop_place(const Level& level) {
-    for (Record::Field& f : record_.fields().subspan(level.first)) f.name.erase(level.path, 2);
+  /// Appends what is between the quotes.
+  void string(std::string& text) {
+    expect('"');
+    while (true) {
+      const char* const begin = at_;
+      while (at_ != end_ && is_plain(*at_)) ++at_;
+      text.append(begin, at_);
+      if (take('"')) return;
+      if (take('\\')) {
+        escape(text);
+        continue;
+      }
+      const std::size_t length = static_cast<unsigned char>(next()) < 0x80
+                                     ? 0  // a control character, or the end
+                                     : utf8_length({at_, end_});
+      if (length == 0) fail();
+      text.append(at_, length);
+      at_ += length;
+    }
   }
 
+  static bool is_plain(char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte >= 0x20 && byte < 0x80 && c != '"' && c != '\\';
+  }
+
+  void escape(std::string& text) {
+    constexpr std::string_view marks = "\"\\/bfnrt";
+    constexpr std::string_view meant = "\"\\/\b\f\n\r\t";
+    if (take('u')) return escaped_code(text);
+    const std::size_t which = at_ == end_ ? marks.npos : marks.find(*at_);
+    if (which == marks.npos) fail();
+    text += meant[which];
+    ++at_;
+  }
+
+  /// \u00e9; what does not fit into four digits comes as a pair.
+  void escaped_code(std::string& text) {
+    std::uint32_t code = four_digits();
+    if (code >= 0xdc00 && code < 0xe000) fail();
+    if (code >= 0xd800 && code < 0xdc00) {
+      expect('\\');
+      expect('u');
+      const std::uint32_t second = four_digits();
+      if (second < 0xdc00 || second >= 0xe000) fail();
+      code = 0x10000 + ((code - 0xd800) << 10) + (second - 0xdc00);
+    }
+    append_utf8(text, code);
+  }
+
+  std::uint32_t four_digits() {
+    constexpr std::ptrdiff_t count = 4;
+    std::uint32_t code = 0;
+    if (end_ - at_ < count || std::from_chars(at_, at_ + count, code, 16).ptr != at_ + count)
+      fail();
+    at_ += count;
+    return code;
+  }
+
+  const char* const begin_;
+  const char* at_;
+  const char* const end_;
   Record& record_;
   std::string& path_;
-  std::array<Level, deepest> levels_;
-  std::size_t depth_ = 0;
-  std::array<char, 24> digits_;
 };
 
 void JsonLines::read(std::string_view line, Record& record) {
   record.clear();
-  Events events(record, path_);
-  Json::sax_parse(line, &events);
+  Parsing(line, record, path_).run();
   require_distinct(record);
 }
 

@@ -17,7 +17,7 @@ class JsonLines {
   void read(std::string_view line, Record& record);
 
  private:
-  class Events;
+  class Parsing;
 
   void require_distinct(const Record& record);
 

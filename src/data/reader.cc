@@ -204,10 +204,14 @@ void fail_at(std::string_view path, std::size_t line, std::string_view message) 
   throw DataError(what.append(": ").append(message));
 }
 
+Dataset collect(const std::string& path, RecordFile& file, const ReadOptions& options) {
+  return Building(path, file, options).run();
+}
+
 Dataset read_dataset(const fs::path& file, const ReadOptions& options) {
   const std::string path = file == "-" ? "/dev/stdin" : file.string();
   const std::unique_ptr<RecordFile> records = open_records(path, options);
-  Dataset data = Building(path, *records, options).run();
+  Dataset data = collect(path, *records, options);
   data.name = without_gz(file).stem().string();
   data.source = file.string();
   return data;

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "data/reader.h"
 #include "schema/dialect.h"
 #include "schema/record.h"
 
@@ -32,6 +33,9 @@ class RecordFile {
   /// Columns that are 1 in every row, and so no inputs.
   virtual std::vector<std::string> constants() const { return {}; }
 };
+
+/// All records of a file as a dataset, which has no name yet; `path` is for messages.
+Dataset collect(const std::string& path, RecordFile& file, const ReadOptions& options);
 
 /// Lines of delimited text or JSON; `path` is for messages. Quotes may span lines.
 std::unique_ptr<RecordFile> open_text(std::string path, std::string text, Dialect dialect,

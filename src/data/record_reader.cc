@@ -152,7 +152,7 @@ bool RecordReader::is_header(std::string_view line) {
   delimited::split(line, delimited::header_delimiter(line), cells_);
   const bool unnamed_first = cells_.front().text.empty();
   return delimited::are_names(cells_) &&
-         (unnamed_first || !delimited::data_delimiter(line).all_values);
+         (unnamed_first || delimited::data_delimiter(line).share < 1);
 }
 
 bool RecordReader::begin_anew(std::string_view line, Record& record) {
@@ -163,7 +163,9 @@ bool RecordReader::begin_anew(std::string_view line, Record& record) {
     dialect_.columns = delimited::distinct_names(cells_);
     return false;
   }
-  dialect_.delimiter = delimited::data_delimiter(line).delimiter;
+  const delimited::Guess guess = delimited::data_delimiter(line);
+  if (!delimited::may_be_row(guess)) return false;
+  dialect_.delimiter = guess.delimiter;
   delimited::split(line, dialect_.delimiter, cells_);
   dialect_.columns = numbered(cells_.size());
   add_row(record);

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "data/delimited.h"
-#include "schema/dialect.h"
 #include "data/json_record.h"
+#include "schema/dialect.h"
 #include "schema/record.h"
 
 namespace kalstream {

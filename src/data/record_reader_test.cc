@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
 #include <random>
 #include <sstream>
 
@@ -92,6 +93,17 @@ TEST_F(RecordReaderTest, StringsAreInterpreted) {
   EXPECT_FALSE(record.is_row);
 }
 
+TEST_F(RecordReaderTest, NumbersThatAreNoJson) {
+  EXPECT_EQ(last({R"({"a": NaN, "b": Infinity, "c": -Infinity, "d": 1e999, "e": 1e-999})"}),
+            "a=? b=! c=! d=! e=0");
+}
+
+TEST_F(RecordReaderTest, EscapesInStrings) {
+  EXPECT_EQ(last({R"({"\u0061\n": "\"\\\/\b\f\r\t", "u": "\u00e9\u20ac\ud83d\ude00"})"}),
+            "a\n='\"\\/\b\f\r\t' u='é€😀'");
+  EXPECT_EQ(last({"{\"u\": \"é€😀\"}"}), "u='é€😀'");
+}
+
 TEST_F(RecordReaderTest, StructuresAreFlat) {
   EXPECT_EQ(last({R"({"a": {"b": {"c": 1}, "d": 2}, "l": [1, null, "x"], "e": 3})"}),
             "a.b.c=1 a.d=2 l.1=1 l.2=? l.3='x' e=3");
@@ -118,21 +130,86 @@ TEST_F(RecordReaderTest, ArraysAreRows) {
 
 TEST_F(RecordReaderTest, BadJson) {
   expect_contains(last({"{\"x\":2,"}), "invalid JSON at character ");
-  expect_contains(last({"{\"x\":NaN}"}), "write one object or array per line");
+  for (const char* line : {"{\"x\":nan}",
+                           "{\"x\":01}",
+                           "{\"x\":1.}",
+                           "{\"x\":.5}",
+                           "{\"x\":+1}",
+                           "{\"x\":1e}",
+                           "{\"x\":-}",
+                           "{\"x\":1,}",
+                           "[1,]",
+                           "[,1]",
+                           "{,}",
+                           "{\"x\" 1}",
+                           "{x:1}",
+                           "{\"x\":'a'}",
+                           "{\"x\":\"\t\"}",
+                           "{\"x\":\"\\x\"}",
+                           "{\"x\":\"\\u12\"}",
+                           "{\"x\":\"\\ud800\"}",
+                           "{\"x\":\"\\udc00\"}",
+                           "{\"x\":\"\xff\"}",
+                           "{\"x\":\"\xc3\"}",
+                           "{\"x\":\"\xed\xa0\x80\"}",
+                           "{\"x\":tru}",
+                           "{\"x\":truer}",
+                           "{\"x\"",
+                           "{",
+                           "[",
+                           "{\"x\":1]",
+                           "[1}",
+                           "{\"x\":\"a",
+                           "{\"x\":\"a\\",
+                           "{\"x\":0x10}",
+                           "{\"x\":1 2}"})
+    expect_contains(last({line}), "invalid JSON at character ");
   expect_contains(last({"{\"x\":1} 7"}), "invalid JSON");
-  expect_contains(last({"{\"x\":1e999}"}), "'1e999' is beyond the range of numbers");
   expect_contains(last({R"({"x":1,"x":2})"}), "the key \"x\" appears twice");
   expect_contains(last({R"({"x":1,"y":2})", R"({"x":1,"x":2})"}), "the key \"x\" appears twice");
   expect_contains(last({R"({"a.b":1,"a":{"b":2}})"}), "the key \"a.b\" appears twice");
   expect_contains(last({"{}"}), "no values");
-  expect_contains(last({"{\"a\":1}", "5"}), "a single value");
-  expect_contains(last({"{\"a\":1}", "\"text\""}), "a single value");
+  expect_contains(last({"{\"a\":1}", "5"}), "invalid JSON");
+  expect_contains(last({"{\"a\":1}", "\"text\""}), "invalid JSON");
   expect_contains(last({"{\"a\":1}", "a,b"}), "invalid JSON");
   expect_contains(last({std::string(500'000, '[')}), "nested deeper");
   expect_contains(last({"{\"a\": " + std::string(500'000, '[')}), "nested deeper");
   EXPECT_EQ(last({"{" + std::string(30, ' ') + "\"a\":" + std::string(31, '[') + "1" +
                   std::string(31, ']') + "}"}),
             "a=1");
+}
+
+/// What one reads as JSON the other does, and what one refuses.
+TEST_F(RecordReaderTest, ReadsWhatOthersRead) {
+  constexpr std::string_view spice = "\"\\{}[]:, 01.-eEutfn\xc3\xa9\x01";
+  std::mt19937 random(11);
+  std::size_t good = 0;
+  for (int round = 0; round < 50'000; ++round) {
+    std::string line =
+        R"({"a": [1, -2.5e+1, "\u00e9\n"], "b": {"c": true, "d": null}, "é": 0.5, "f": ""})";
+    for (std::size_t k = random() % 4; k > 0; --k) {
+      const std::size_t at = random() % line.size();
+      const char c = spice[random() % spice.size()];
+      if (random() % 2 == 0)
+        line[at] = c;
+      else if (random() % 2 == 0)
+        line.insert(at, 1, c);
+      else
+        line.erase(at, 1);
+    }
+    const bool expected = line.starts_with('{') && nlohmann::json::accept(line);
+    Record record;
+    RecordReader reader({.format = Format::json});
+    bool read = true;
+    try {
+      reader.read(line, record);
+    } catch (const DataError& error) {
+      read = std::string_view(error.what()).find("invalid JSON") == std::string_view::npos;
+    }
+    ASSERT_EQ(read && line.starts_with('{'), expected) << line;
+    good += expected ? 1 : 0;
+  }
+  EXPECT_GT(good, 5000U);
 }
 
 TEST_F(RecordReaderTest, ManyFieldsAreNoTrouble) {
@@ -148,7 +225,7 @@ TEST_F(RecordReaderTest, ManyFieldsAreNoTrouble) {
   std::string names = "a";
   for (int k = 1; k < 40'000; ++k) names += ",a";
   EXPECT_EQ(last({names}), "-");
-  expect_contains(last({"[" + std::string(200'000, '1') + "]"}), "beyond the range");
+  EXPECT_EQ(last({"[" + std::string(200'000, '1') + "]"}), "x1=!");
   std::string many = "[1";
   for (int k = 0; k < 100'000; ++k) many += ",1";
   expect_contains(last({many + "]"}), "more than 100000 fields");
@@ -265,6 +342,7 @@ TEST_F(RecordReaderTest, TitlesAndGarbageSettleNothing) {
   EXPECT_EQ(last({"Connected to broker.", R"({"a": 1})"}), "a=1");
   EXPECT_EQ(last({"Connected to broker", "a,b,c", "1,2,3"}), "a=1 b=2 c=3");
   EXPECT_EQ(last({"Connected to broker", "1.5,2"}), "x1=1.5 x2=2");
+  EXPECT_EQ(read({"Connected to port 1883", "a b", "1 2"}), (Names{"-", "-", "a=1 b=2"}));
   EXPECT_EQ(last({"Station: Foo, Bar", "t;a;y", "1;2;3,5"}), "t=1 a=2 y=3.5");
   EXPECT_EQ(last({"title", "1;2;3"}), "x1=1 x2=2 x3=3");
   EXPECT_EQ(last({"Temperature in C", "20.5"}), "Temperature in C=20.5");

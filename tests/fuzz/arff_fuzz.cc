@@ -1,6 +1,6 @@
-#include "table.h"
+#include "dataset.h"
 
 KALSTREAM_FUZZ(arff) {
-  const kalstream::reading::TextFile file{"fuzz.arff", kalstream::fuzz::as_text(bytes)};
-  kalstream::fuzz::expect_sound([&] { return kalstream::reading::read_arff(file, SIZE_MAX); });
+  using namespace kalstream;
+  fuzz::expect_sound([&] { return open_arff("fuzz", fuzz::as_text(bytes)); });
 }

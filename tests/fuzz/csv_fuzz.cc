@@ -1,12 +1,11 @@
 // Delimited text, as .csv, .tsv and .txt are read.
-#include "table.h"
-
-using kalstream::fuzz::expect_sound;
-using kalstream::reading::read_csv;
+#include "dataset.h"
 
 KALSTREAM_FUZZ(csv) {
-  const kalstream::reading::TextFile file{"fuzz.csv", kalstream::fuzz::as_text(bytes)};
-  expect_sound([&] { return read_csv(file, ",;", false, SIZE_MAX); });
-  expect_sound([&] { return read_csv(file, "\t", false, SIZE_MAX); });
-  expect_sound([&] { return read_csv(file, ",;\t", true, 3); });
+  using namespace kalstream;
+  const std::string text = fuzz::as_text(bytes);
+  const auto open = [&] { return open_text("fuzz", text, {.format = Format::delimited}, {}); };
+  fuzz::expect_sound(open);
+  fuzz::expect_sound(open, {.fields = {.targets = {"1"}, .categories = {"2"}}, .max_rows = 3});
+  fuzz::expect_sound([&] { return open_text("fuzz", text, {}, {"a", "b"}); });
 }

@@ -1,6 +1,7 @@
-#include "table.h"
+#include "dataset.h"
 
 KALSTREAM_FUZZ(jsonl) {
-  const kalstream::reading::TextFile file{"fuzz.jsonl", kalstream::fuzz::as_text(bytes)};
-  kalstream::fuzz::expect_sound([&] { return kalstream::reading::read_jsonl(file, SIZE_MAX); });
+  using namespace kalstream;
+  const std::string text = fuzz::as_text(bytes);
+  fuzz::expect_sound([&] { return open_text("fuzz", text, {.format = Format::json}, {}); });
 }

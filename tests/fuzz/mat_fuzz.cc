@@ -1,6 +1,6 @@
-#include "table.h"
+#include "dataset.h"
 
 KALSTREAM_FUZZ(mat) {
-  const kalstream::reading::TextFile file{"fuzz.mat", kalstream::fuzz::as_text(bytes)};
-  kalstream::fuzz::expect_sound([&] { return kalstream::reading::read_mat(file, SIZE_MAX); });
+  using namespace kalstream;
+  fuzz::expect_sound([&] { return open_mat("fuzz", fuzz::as_text(bytes)); });
 }
