@@ -25,6 +25,7 @@ struct Interval {
   struct Origin {
     double d_hat = unknown;
     double scale = 0;  ///< σ, the mean |d − d̂| that was expected; 0 if none was
+    double usual = 0;  ///< ē, what it usually is; 0 if that is not known
     std::array<double, 3> features{};
     double log_spread = unknown;
     std::uint64_t learnt = 0;  ///< errors that were known

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <numeric>
 #include <stdexcept>
 
@@ -17,6 +18,7 @@ namespace {
 
 constexpr std::uint64_t first_bounds = 10;  // errors
 constexpr double recent = 1000;             // samples
+constexpr double dense = 100;               // samples late for which half of the scores are kept
 
 // Where targets have been. What is said of the next is no further away than ten times that.
 class Range {
@@ -56,10 +58,13 @@ void Interval::exchange(Archive& archive) {
   for (double* v : {&low, &high, &origin.d_hat, &origin.scale, &origin.log_spread})
     archive.number(*v, Archive::any);
   archive.numbers(origin.features, Archive::any);
-  if (archive.format() >= 3)
+  if (archive.format() >= 3) {
+    archive.number(origin.usual, Archive::any);
     archive.word(origin.learnt);
-  else
+  } else {
+    origin.usual = 0;
     origin.learnt = std::numeric_limits<std::uint64_t>::max();  // late by nothing that is known
+  }
 }
 
 class Intervals::Output {
@@ -85,7 +90,7 @@ class Intervals::Output {
     const std::uint64_t late = from.learnt < size_.count() ? size_.count() - from.learnt : 0;
     late_ = std::max(late_ - alpha_, static_cast<double>(late));
     if (bounds.low <= bounds.high) learn_levels(bounds, d);
-    if (from.scale > 0) scores_.add(e / from.scale);
+    if (from.scale > 0 && is_kept(size_.count())) scores_.add(e / from.scale);
     size_.learn(from, e);
     range_.add(d);
   }
@@ -125,6 +130,14 @@ class Intervals::Output {
   }
 
  private:
+  // Errors that come late stay large or small for as long, often. Then scores are taken from a
+  // longer time, one in 1 + late/100. Multiples of the golden ratio tell which ones, so that no
+  // season is preferred.
+  bool is_kept(std::uint64_t n) const {
+    const double turns = static_cast<double>(n) * std::numbers::phi;
+    return (turns - std::floor(turns)) * (1 + late_ / dense) <= 1;
+  }
+
   // Where so much of the scores is outside. Bounds that cross meet in the middle.
   void place(Interval& bounds) const {
     const Interval::Origin& from = bounds.origin;

@@ -1,8 +1,5 @@
 // The third part of Intervals: what corrects the distribution.
 #pragma once
-#ifndef PAT
-#define PAT 20
-#endif
 
 #include <algorithm>
 #include <cmath>
@@ -47,7 +44,7 @@ class Level {
  private:
   static constexpr double rate = 0.03;     // η
   static constexpr double firmness = 8;    // κ
-  static constexpr double patience = PAT;   // τ
+  static constexpr double patience = 20;   // τ
   static constexpr double least_a = -600;  // exp of which is still a number
   static constexpr double largest_a = 4;   // by then the bounds have met
 

@@ -10,7 +10,8 @@
 
 namespace kalstream {
 
-/// The last scores e/σ, in order of time and of size. At the start, those of a Laplace distribution.
+/// The last scores e/σ, in order of time and of size. At the start, those of a Laplace
+/// distribution.
 class Scores {
  public:
   static constexpr std::size_t window = 1024;

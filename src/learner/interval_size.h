@@ -45,15 +45,15 @@ class ErrorSize {
                     held(std::log(mean_[1] / usual), largest_feature), 0};
     if (spreads_ > 0 && !std::isnan(out.log_spread))
       out.features[2] = held(out.log_spread - log_spread_, largest_feature);
-    double exponent = w_[0];
-    for (std::size_t i = 1; i < weights; ++i) exponent += w_[i] * out.features[i - 1];
-    out.scale = usual * std::exp(held(exponent, largest_feature));
+    out.usual = usual;
+    out.scale = scale(out);
   }
 
   void learn(const Interval::Origin& from, double e) {
     const double size = std::abs(e);
-    if (from.scale > 0)
-      learn_weights(from.features, std::min(size / from.scale - 1, largest_surprise));
+    // What w as it is now would have expected: what came late may be corrected already.
+    if (const double expected = from.usual > 0 ? scale(from) : from.scale; expected > 0)
+      learn_weights(from.features, std::min(size / expected - 1, largest_surprise));
     ++n_;
     track(mean_[0], size, fast);
     track(mean_[1], size, middling);
@@ -101,6 +101,13 @@ class ErrorSize {
   static double held(double v, double most) { return std::clamp(v, -most, most); }
   static double pace(std::uint64_t n, double least) {
     return std::max(1 / static_cast<double>(n), least);
+  }
+
+  // σ = ē·exp(wᵀφ)
+  double scale(const Interval::Origin& of) const {
+    double exponent = w_[0];
+    for (std::size_t i = 1; i < weights; ++i) exponent += w_[i] * of.features[i - 1];
+    return of.usual * std::exp(held(exponent, largest_feature));
   }
 
   // One outlier must not set it. Nor may a long time without errors make it so small that it takes
