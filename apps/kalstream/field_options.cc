@@ -24,4 +24,11 @@ void add_field_options(CLI::App& command, FieldChoice& choice) {
                      "Field that tells the time, or none (default: the first that does)");
 }
 
+void add_column_names(CLI::App& command, std::vector<std::string>& names) {
+  command
+      .add_option("--columns", names, "Names of the columns, for CSV whose header does not come along")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+}
+
 }  // namespace kalstream::cli

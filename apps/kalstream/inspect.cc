@@ -12,10 +12,12 @@
 #include "data/source.h"
 #include "eval/contenders.h"
 #include "eval/statistics.h"
+#include "io/schema_json.h"
 #include "io/snapshot_file.h"
 #include "kalstream/settings.h"
 #include "learner/auto/experts.h"
 #include "learner/footprint.h"
+#include "schema/rules.h"
 #include "engine/checkpoint.h"
 #include "view/progress.h"
 #include "view/table.h"
@@ -26,6 +28,8 @@ namespace {
 struct InspectArguments {
   std::string data;
   FieldChoice fields;
+  std::vector<std::string> columns;
+  bool json = false;
   std::vector<std::string> learners;
   std::string preset;
   std::size_t hidden = 0;
@@ -86,6 +90,10 @@ void describe(const Dataset& data) {
     add_row(table, data.target_names[k], "target", f);
   }
   fmt::print("{}", table.to_text(view::is_terminal(stdout)));
+  if (!data.time_name.empty())
+    fmt::print("time: {} ({}), from {} to {}\n", data.time_name, to_string(data.schema.time_form),
+               data.times.front(), data.times.back());
+  for (const std::string& remark : remarks(data.schema)) fmt::print("{}\n", remark);
   if (data.n_inputs() == 0)
     fmt::print("A time series: fine for auto, ar and naive; others need --lags 8.\n");
   if (widest > 1)
@@ -242,7 +250,13 @@ void inspect(InspectArguments& a) {
     return describe_file(a.data);
   }
   Dataset data;
-  if (!a.data.empty()) data = load(a.data, is_generated(a.data) ? 5000 : 0, a.fields);
+  if (!a.data.empty()) data = load(a.data, is_generated(a.data) ? 5000 : 0,
+                {.fields = a.fields, .columns = a.columns});
+  if (a.json) {
+    if (a.data.empty()) throw std::invalid_argument("--json prints the fields of data; name a file");
+    fmt::print("{}", schema_json(data));
+    return;
+  }
   auto contenders = make_contenders(a.learners, a.preset, data);
   for (Contender& c : contenders) {
     if (a.hidden > 0) c.options.network.hidden = a.hidden;
@@ -267,6 +281,10 @@ void add_inspect(CLI::App& app) {
   cmd->add_option("FILE,--data", a->data,
                   "Data, as for run, or what run --save or stream --checkpoint has kept");
   add_field_options(*cmd, a->fields);
+  cmd->add_option("--id", a->fields.id, "As for stream")->capture_default_str();
+  cmd->add_option("--key", a->fields.key, "As for stream");
+  add_column_names(*cmd, a->columns);
+  cmd->add_flag("--json", a->json, "Print how the data is understood: format, fields and their roles");
   cmd->add_option("--learner", a->learners, "Learners, as for run")
       ->delimiter(',')
       ->allow_extra_args(false);
@@ -275,6 +293,7 @@ void add_inspect(CLI::App& app) {
   cmd->add_option("--set", a->set, "As for run");
   cmd->footer(
       "  kalstream inspect my.csv\n"
+      "  kalstream inspect my.csv --json\n"
       "  kalstream inspect my.csv --learner auto\n"
       "  kalstream inspect --learner alg2,ekf --preset authors:kin8nm\n"
       "  kalstream inspect learnt.kal\n");

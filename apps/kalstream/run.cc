@@ -38,11 +38,12 @@ std::size_t published_rows(const RunArguments& a, const Dataset& data) {
 }
 
 // All of a file unless --steps says less; a generator has no end.
-Dataset load_data(const RunArguments& a) {
-  if (a.steps > 0) return load(a.data, a.steps + a.horizon, a.fields);
-  if (!is_generated(a.data)) return load(a.data, 0, a.fields);
-  const std::size_t rows = a.preset.empty() ? 5000 : published_rows(a, load(a.data, 1, a.fields));
-  return load(a.data, rows + a.horizon, a.fields);
+Dataset load_data(const RunArguments& a, const Schema& like) {
+  const ReadOptions options{.fields = a.fields, .columns = a.columns, .like = like};
+  if (a.steps > 0) return load(a.data, a.steps + a.horizon, options);
+  if (!is_generated(a.data)) return load(a.data, 0, options);
+  const std::size_t rows = a.preset.empty() ? 5000 : published_rows(a, load(a.data, 1, options));
+  return load(a.data, rows + a.horizon, options);
 }
 
 // What the user says, the published number with a preset, else all there is.
@@ -134,11 +135,12 @@ void run(const RunArguments& a) {
   if (!a.save.empty() && (a.learners.size() != 1 || seeds.size() != 1 || a.save == "-"))
     throw std::invalid_argument("--save is for one learner, one seed and a file");
   check_outputs(a);
-  Dataset data = load_data(a);
+  const Learnt learnt_before = a.start.empty() ? Learnt{} : read_learnt(a.start);
+  const Learner* start = learnt_before.learner.get();
+  Dataset data = load_data(a, learnt_before.schema);
   const auto held = a.missing == "hold" ? hold_last_inputs(data) : std::vector<std::size_t>{};
   const std::size_t steps = rows_to_run(a, data);
 
-  const auto start = a.start.empty() ? nullptr : read_learnt(a.start).learner;
   if (start) seeds = {start->recipe()->options.network.seed};
   auto contenders =
       start ? std::vector{started(a, *start, data)} : chosen(a, data, seeds.size(), steps);
@@ -172,7 +174,7 @@ void run(const RunArguments& a) {
                                               !a.quiet && view::is_terminal(stderr));
 
   write_results(a, {data, held, steps, contenders, outcomes});
-  if (!a.save.empty()) write_snapshot(a.save, *learnt);
+  if (!a.save.empty()) write_snapshot(a.save, *learnt, data.schema);
 }
 
 }  // namespace

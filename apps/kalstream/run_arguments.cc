@@ -14,6 +14,7 @@ namespace {
 void add_data_options(CLI::App& cmd, RunArguments& a) {
   add_data(cmd, a.data);
   add_field_options(cmd, a.fields);
+  add_column_names(cmd, a.columns);
   cmd.add_option(
          "--missing", a.missing,
          "Rows that lack inputs: refuse them (they are skipped), or hold the last values of "

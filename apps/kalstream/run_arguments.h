@@ -15,6 +15,7 @@ namespace kalstream::cli {
 struct RunArguments {
   std::string data;
   FieldChoice fields;
+  std::vector<std::string> columns;
   std::string missing = "refuse";
   std::size_t lags = 0;
   std::size_t steps = 0;

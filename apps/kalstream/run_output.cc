@@ -15,6 +15,7 @@
 #include "io/results.h"
 #include "predictions_chart.h"
 #include "result_tables.h"
+#include "schema/rules.h"
 
 namespace kalstream::cli {
 namespace {
@@ -58,6 +59,16 @@ std::string remarks_on_options(const RunArguments& a, const Dataset& data,
   for (const Contender& c : contenders)
     if (const std::string remark = remark_on(options_on(c, data)); !remark.empty())
       text += remark + "\n";
+  return text;
+}
+
+std::string remarks_on_fields(const Dataset& data) {
+  std::string text;
+  for (const std::string& remark : kalstream::remarks(data.schema)) text += remark + "\n";
+  if (data.labels > 0)
+    text += fmt::format(
+        "{} rows have but an id and the target of an earlier one: 'kalstream stream' learns them\n",
+        data.labels);
   return text;
 }
 
@@ -105,7 +116,7 @@ void write_results(const RunArguments& a, const RunReport& r) {
   write(a.plot_weights, [&] { return weight_curves(r.data, r.contenders, r.outcomes); });
   std::fflush(stdout);
   if (!a.quiet)
-    fmt::print(stderr, "{}{}{}", remark_on_held(r), remarks(r.data, r.outcomes, a.horizon),
+    fmt::print(stderr, "{}{}{}{}", remarks_on_fields(r.data), remark_on_held(r), remarks(r.data, r.outcomes, a.horizon),
                remarks_on_options(a, r.data, r.contenders));
 }
 

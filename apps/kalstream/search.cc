@@ -126,7 +126,7 @@ void search(const SearchArguments& a) {
   if (a.resume && a.out.empty())
     throw std::invalid_argument("--resume needs --out, the folder with the finished runs");
   const auto axes = axes_of(a);
-  const Dataset data = load(a.data, a.steps, a.fields);
+  const Dataset data = load(a.data, a.steps, {.fields = a.fields});
   auto contenders = make_contenders({a.learner}, a.preset, data);
   contenders.front().scaled = is_scaled(a.scaling, a.preset, contenders.front().options.rule);
   if (a.hidden > 0) contenders.front().options.network.hidden = a.hidden;

@@ -230,9 +230,7 @@ void add_stream(CLI::App& app) {
                   "standard input");
   cmd->add_option("--format", a->format, "jsonl or csv (default: the first line tells)")
       ->check(CLI::IsMember({"jsonl", "csv"}));
-  cmd->add_option("--columns", a->columns,
-                  "Names of the columns, for CSV whose header does not come along")
-      ->delimiter(',');
+  add_column_names(*cmd, a->columns);
   add_field_options(*cmd, a->fields);
   cmd->add_option("--id", a->fields.id,
                   "Field that names a sample, so that its target can come later")

@@ -49,6 +49,7 @@ struct Schema {
     std::string name;
     Role role = Role::left_out;
     std::string reason;  ///< why it was left out, or taken for what it is where that is a guess
+    bool later = false;  ///< was not in the first record: a target or an id that may still come
     /// Of an input that is a category: the values seen so far, each an input of its own that is 1
     /// for this value and 0 otherwise; the last of `slots` inputs is for all further values.
     std::size_t slots = 0;  ///< 0: a number

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kalstream/learner.h"
+#include "kalstream/schema.h"
 
 namespace kalstream {
 
@@ -23,11 +24,13 @@ class SnapshotError : public std::runtime_error {
 struct SnapshotInfo {
   Recipe recipe;
   std::uint64_t samples = 0;  ///< learnt or advanced to so far
+  Schema schema;              ///< of the stream it has learnt from; empty if that is not known
 };
 
 /// The learner at this moment, in the format of docs/snapshots.md. Throws std::invalid_argument if
-/// it was not made by make_learner, make_scaled_learner or load.
-std::vector<std::byte> save(const Learner& learner);
+/// it was not made by make_learner, make_scaled_learner or load. `schema` says which fields it has
+/// learnt from, so that they can be found by name later.
+std::vector<std::byte> save(const Learner& learner, const Schema& schema = {});
 
 /// A learner that goes on where the saved one stood: to the last bit on the same vector unit,
 /// within rounding on another. (A forecast that had begun has to be started again.) Safe for bytes

@@ -36,7 +36,8 @@ ReadOptions options_of(const Json& expected) {
 Json fields_of(const Schema& schema) {
   Json fields = Json::array();
   for (const Schema::Field& f : schema.fields)
-    fields.push_back({{"name", f.name}, {"role", to_string(f.role)}});
+    if (!f.later || f.role != Role::id)
+      fields.push_back({{"name", f.name}, {"role", to_string(f.role)}});
   return fields;
 }
 
@@ -51,22 +52,22 @@ TEST(AwkwardFiles, AreReadAsExpected) {
     Dataset data;
     ASSERT_NO_THROW(data = read_dataset(file, options_of(expected)));
     EXPECT_EQ(fields_of(data.schema).dump(1), expected["fields"].dump(1));
-    EXPECT_EQ(to_string(data.schema.time_form), expected["time_form"]);
-    EXPECT_EQ(data.rows(), expected["rows"]);
+    EXPECT_EQ(to_string(data.schema.time_form), expected["time_form"].get<std::string>());
+    EXPECT_EQ(data.rows(), expected["rows"].get<std::size_t>());
     EXPECT_EQ(data.labels, expected.value("labels", std::size_t{0}));
     EXPECT_EQ(data.lines.size(), data.rows());
     EXPECT_EQ(data.times.size(), data.time_name.empty() ? 0 : data.rows());
     if (expected.contains("first_time")) {
-      EXPECT_EQ(data.times.front(), expected["first_time"]);
+      EXPECT_EQ(data.times.front(), expected["first_time"].get<std::string>());
     }
     const std::string format = expected["format"];
     EXPECT_EQ(data.dialect.format == Format::json, format == "json");
     EXPECT_EQ(data.dialect.format == Format::delimited, format == "delimited");
     if (format != "delimited") continue;
-    EXPECT_EQ(as_text(data.dialect.delimiter), expected["delimiter"]);
+    EXPECT_EQ(as_text(data.dialect.delimiter), expected["delimiter"].get<std::string>());
     EXPECT_EQ(as_text(data.dialect.decimal),
-              expected["decimal"].is_null() ? Json("") : expected["decimal"]);
-    EXPECT_EQ(data.dialect.header, expected["header"]);
+              expected["decimal"].is_null() ? "" : expected["decimal"].get<std::string>());
+    EXPECT_EQ(data.dialect.header, expected["header"].get<bool>());
   }
 }
 

@@ -284,7 +284,7 @@ void JsonLines::read(std::string_view line, Record& record) {
 
 void JsonLines::require_distinct(const Record& record) {
   const auto fields = record.fields();
-  if (std::ranges::equal(fields, last_names_, {}, &Field::name)) return;
+  if (std::ranges::equal(fields, last_names_, {}, &Record::Field::name)) return;
   sorted_.clear();
   for (const Record::Field& f : fields) sorted_.emplace_back(f.name);
   std::ranges::sort(sorted_);

@@ -73,8 +73,8 @@ bool has_number(const Record& record) {
 class Building {
  public:
   Building(std::string path, RecordFile& file, const ReadOptions& options)
-      : path_(std::move(path)), file_(file), choice_(options.fields) {
-    if (choice_.targets.empty()) choice_.targets = file.targets();
+      : path_(std::move(path)), file_(file), choice_(options.fields), like_(options.like) {
+    if (choice_.targets.empty() && like_.empty()) choice_.targets = file.targets();
     most_ = options.max_rows == 0 ? std::numeric_limits<std::size_t>::max() : options.max_rows;
   }
 
@@ -100,7 +100,8 @@ class Building {
     constexpr std::size_t most_waiting = 10'000;
     try {
       if (can_settle(record, choice_)) {
-        Schema schema = settle(with_texts(record), choice_);
+        Schema schema = like_.empty() ? settle(with_texts(record), choice_)
+                                      : settle_as(like_, with_texts(record), choice_);
         leave_out_constants(schema);
         samples_.emplace(std::move(schema));
       }
@@ -186,6 +187,7 @@ class Building {
   const std::string path_;
   RecordFile& file_;
   FieldChoice choice_;
+  Schema like_;
   std::size_t most_ = 0;
   std::size_t rows_ = 0;
   std::vector<Waiting> waiting_;  // until the schema is settled

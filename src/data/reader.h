@@ -15,6 +15,7 @@ struct ReadOptions {
   FieldChoice fields;
   std::vector<std::string> columns;  ///< names of delimited text whose header is not there
   std::size_t max_rows = 0;          ///< 0: all; what follows them is not even checked
+  Schema like;                       ///< what was learnt from before: the same fields, by name
 };
 
 /// Reads a file, or standard input ("-"), by the rules of docs/data.md, the same that a live stream

@@ -15,6 +15,6 @@ bool is_generated(const std::string& source);
 
 /// Reads a file, or generates a stream named gen:NAME[?key=value&…]; at most `rows` rows (0: all of
 /// a file; a generator has no end and needs a number). Throws DataError or std::invalid_argument.
-Dataset load(const std::string& source, std::size_t rows, const FieldChoice& fields = {});
+Dataset load(const std::string& source, std::size_t rows, const ReadOptions& options = {});
 
 }  // namespace kalstream

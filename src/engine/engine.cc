@@ -1,7 +1,11 @@
 #include "engine/engine.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "kalstream/settings.h"
 #include "core/archive.h"
+#include "core/finite.h"
 #include "engine/checkpoint.h"
 #include "kalstream/snapshot.h"
 #include "schema/rules.h"
@@ -15,6 +19,9 @@ std::string without(std::string text, const std::string& key) {
   if (at != std::string::npos) text.erase(at, text.find(' ', at + 1) - at);
   return text;
 }
+
+/// Or missing.
+bool is_usable(double v) { return std::isnan(v) || std::abs(v) <= largest_magnitude; }
 
 /// A learner in words, to be compared with another's.
 std::string text_of(const Recipe& recipe) {
@@ -47,6 +54,8 @@ const Answer* Engine::take(const Record& record) {
     return turn_away("without a number: " + reader_->missing_inputs(sample_) +
                   "; every line needs all inputs (or an id and the target of an earlier one); with "
                   "--missing hold they keep their last values");
+  if (!std::ranges::all_of(sample_.x, is_usable) || !std::ranges::all_of(sample_.d, is_usable))
+    return turn_away("a number is beyond ±1e100; rescale the data, or leave it away if it is missing");
   StreamModel* model = nullptr;
   try {
     model = model_for(sample_);

@@ -303,14 +303,6 @@ TEST(StreamModel, MissingInputsKeepTheirLastValue) {
   x = {5, none};
   EXPECT_TRUE(again->complete(x));
   EXPECT_EQ(x, (Numbers{5, 2}));
-
-  // Format 1 did not keep them.
-  const std::size_t younger = (1 + x.size()) * sizeof(double);
-  Archive old{std::span<const std::byte>(early).first(early.size() - younger), 1};
-  const auto old_model = StreamModel::load(old);
-  EXPECT_EQ(old.left(), 0U);
-  x = {5, none};
-  EXPECT_FALSE(old_model->complete(x));
 }
 
 TEST(StreamModel, RefusesDamagedState) {

@@ -27,8 +27,9 @@ std::vector<std::byte> read_bytes(const std::filesystem::path& path) {
   return bytes;
 }
 
-void write_snapshot(const std::filesystem::path& path, const Learner& learner) {
-  const auto bytes = save(learner);
+void write_snapshot(const std::filesystem::path& path, const Learner& learner,
+                    const Schema& schema) {
+  const auto bytes = save(learner, schema);
   write_file_and_keep(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 

@@ -11,7 +11,8 @@ namespace kalstream {
 
 /// Whole or not at all; the snapshot that was there is kept as path + ".previous". Throws
 /// std::runtime_error naming the path.
-void write_snapshot(const std::filesystem::path& path, const Learner& learner);
+void write_snapshot(const std::filesystem::path& path, const Learner& learner,
+                    const Schema& schema = {});
 
 /// All bytes of a file that may be a snapshot. Throws SnapshotError if it cannot be read.
 std::vector<std::byte> read_bytes(const std::filesystem::path& path);

@@ -60,6 +60,8 @@ struct Exchange {
   }
 };
 
+void exchange(Archive& a, Schema& v) { v.exchange(a); }
+
 void exchange(Archive& a, const FieldValue& v) { std::visit(Exchange{a}, v); }
 
 // ---- Fields: every option by name, so that later versions can have more of them.
@@ -93,6 +95,11 @@ class NamedValues {
     exchange(from, value);
     from.require(from.left() == 0);
     values_.erase(found);
+  }
+
+  /// Written only if it is there.
+  void if_there(const std::string& name, Schema& value, bool there) {
+    if (reads_ || there) (*this)(name, value);
   }
 
   void write(Archive& to) const {
@@ -130,6 +137,7 @@ void exchange(SnapshotInfo& info, NamedValues& f) {
   f("lags", FieldValue(&o.lags));
   for (const Field& field : fields_of(o.network))
     f("network." + std::string(field.stored_as), field.value);
+  f.if_there("schema", info.schema, !info.schema.empty());
   std::string name(with_info(o.rule, [](const auto& rule, auto&) { return rule.stored_as; }));
   f("rule", name);
   become(o.rule, name);
@@ -168,11 +176,11 @@ Parts take_apart(std::span<const std::byte> snapshot) {
 
 }  // namespace
 
-std::vector<std::byte> save(const Learner& learner) {
+std::vector<std::byte> save(const Learner& learner, const Schema& schema) {
   if (learner.recipe() == nullptr)
     throw std::invalid_argument(
         "only what make_learner, make_scaled_learner or load made can be saved");
-  SnapshotInfo info{*learner.recipe(), learner.samples()};
+  SnapshotInfo info{*learner.recipe(), learner.samples(), schema};
   NamedValues f;
   exchange(info, f);
   auto snapshot = begin(snapshot_envelope);

@@ -13,7 +13,6 @@ namespace kalstream {
 namespace {
 
 constexpr std::string_view default_target = "target";
-constexpr std::string_view comes_later = "comes later";
 constexpr std::string_view not_chosen = "not among the inputs";
 
 using Names = std::vector<std::string>;
@@ -144,7 +143,7 @@ class Settling {
     for (std::size_t k = 0; k < names_.size(); ++k)
       if (names_[k] == choice_.id && is_free(k)) return void(field(k).role = Role::id);
     // Where lines are free to have other fields, others may have one.
-    if (!record_.is_row) schema_.fields.push_back({.name = choice_.id, .role = Role::id});
+    if (!record_.is_row) add_later(choice_.id, Role::id);
   }
 
   // Those the user names. In JSON a target may come later, with its id.
@@ -152,7 +151,7 @@ class Settling {
     Places chosen;
     for (const std::string& wanted : choice_.targets) {
       if (!record_.is_row && find(names_, wanted).empty()) {
-        add_later(wanted);
+        add_later(wanted, Role::target);
         continue;
       }
       for (const std::size_t k : require(names_, wanted, "target")) {
@@ -164,9 +163,8 @@ class Settling {
     orders_.push_back(chosen);
   }
 
-  void add_later(const std::string& target) {
-    schema_.fields.push_back(
-        {.name = target, .role = Role::target, .reason = std::string(comes_later)});
+  void add_later(const std::string& name, Role role) {
+    schema_.fields.push_back({.name = name, .role = role, .later = true});
   }
 
   void choose_inputs() {
@@ -227,7 +225,7 @@ class Settling {
     if (schema_.find(Role::target) != nullptr) return;
     // An id means that targets may come later; where lines are free to have other fields, they do.
     if (!record_.is_row && std::ranges::find(names_, choice_.id) != names_.end())
-      return add_later(std::string(default_target));
+      return add_later(std::string(default_target), Role::target);
     for (std::size_t k = names_.size(); k-- > 0;)
       if (is_left_for_numbers(k)) {
         field(k).role = Role::target;
@@ -414,8 +412,8 @@ std::vector<std::string> remarks(const Schema& schema) {
   std::vector<std::pair<std::string, Names>> left_out;  // by reason
   Names later;
   for (const Schema::Field& f : schema.fields) {
-    if (f.reason == comes_later) {
-      later.push_back(f.name);
+    if (f.later) {
+      if (f.role == Role::target) later.push_back(f.name);
     } else if (f.role == Role::left_out && f.reason != not_chosen) {
       auto same = std::ranges::find(left_out, f.reason, &std::pair<std::string, Names>::first);
       if (same == left_out.end()) same = left_out.insert(same, {f.reason, {}});

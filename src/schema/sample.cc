@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "core/finite.h"
 
 namespace kalstream {
 namespace {
@@ -73,10 +72,9 @@ bool SampleReader::take(const Record& record, std::vector<Part>& parts,
       problem_ = shown(value->text, '\'') + " in " + shown(field.name) +
                  " is not a number; write one, or nothing (in JSON null) if it is missing";
       return false;
-    } else if (value->kind == Value::Kind::too_large ||
-               std::abs(value->number) > largest_magnitude) {
+    } else if (value->kind == Value::Kind::too_large) {
       problem_ = shown(value->text, '\'') + " in " + shown(field.name) +
-                 " is infinite or beyond ±1e100; rescale the data, or leave it away if it is missing";
+                 " is infinite or beyond the range of numbers; leave it away if it is missing";
       return false;
     } else {
       values.push_back(value->number);

@@ -25,7 +25,7 @@ struct Sample {
   bool time_is_text = true;    ///< as id_is_text
   std::int64_t moment = 0;     ///< nanoseconds since 1970 …
   bool has_moment = false;     ///< … if the time tells
-  std::vector<double> x;       ///< finite and of usable size; NaN: missing
+  std::vector<double> x;       ///< finite, or NaN: missing
   std::size_t missing = 0;     ///< of x
   std::vector<double> d;       ///< as x, but all of it; empty: the target is missing
 };

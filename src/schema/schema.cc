@@ -69,6 +69,7 @@ void Schema::exchange(Archive& archive) {
     archive.count(role, static_cast<std::uint64_t>(Role::id));
     f.role = static_cast<Role>(role);
     archive.text(f.reason);
+    archive.flag(f.later);
     archive.count(f.slots, most_slots);
     f.values.resize(archive.length(f.values.size()));
     archive.require(f.values.empty() || f.values.size() < f.slots);

@@ -13,8 +13,8 @@ namespace fs = std::filesystem;
 FileStore::FileStore(fs::path path) : path_(std::move(path)) { require_writable(path_); }
 
 std::optional<Bytes> FileStore::stream() {
+  if (!fs::exists(path_)) return {};
   const fs::path previous = path_.string() + ".previous";
-  if (!fs::exists(path_) && !fs::exists(previous)) return {};
   std::string wrong;
   for (const fs::path& path : {path_, previous}) {
     try {

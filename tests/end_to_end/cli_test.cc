@@ -237,9 +237,14 @@ TEST(Run, AConstantInputIsAddedUnlessOneExists) {
   w.file("plain.csv", plain);
   std::string with_ones;
   std::istringstream lines(plain);
-  for (std::string line; std::getline(lines, line);)
+  std::size_t columns = 0;
+  for (std::string line; std::getline(lines, line);) {
+    columns = static_cast<std::size_t>(std::ranges::count(line, ',')) + 1;
     with_ones += line.substr(0, line.rfind(',')) + ",1" + line.substr(line.rfind(',')) + "\n";
-  w.file("ones.csv", with_ones);
+  }
+  std::string header;
+  for (std::size_t k = 1; k < columns; ++k) header += "x" + std::to_string(k) + ",";
+  w.file("ones.csv", header + "bias,y\n" + with_ones);
   EXPECT_EQ(run_json(w, "--data plain.csv --hidden 3")["runs"][0]["nse"],
             run_json(w, "--data ones.csv --hidden 3")["runs"][0]["nse"]);
 }
@@ -586,7 +591,11 @@ INSTANTIATE_TEST_SUITE_P(
             bad_data,
             {"d.csv", "no input columns", "alg1", "--lags 8", "ar, naive"}},
         Bad{"UnknownInput", "a,b\n1,2\n", "--inputs c", bad_data, {"d.csv", "\"c\"", "a", "b"}},
-        Bad{"TargetAsInput", "a,b\n1,2\n", "--inputs b", bad_data, {"\"b\"", "target"}},
+        Bad{"TargetAsInput",
+            "a,b\n1,2\n",
+            "--inputs b --target b",
+            bad_data,
+            {"\"b\"", "target"}},
         Bad{"NoLags", "1,0.1\n2,0.2\n", "--lags 0", usage, {"--lags", "from 1"}},
         Bad{"ArWithoutLags",
             "1,0.1\n2,0.2\n",
@@ -642,7 +651,7 @@ INSTANTIATE_TEST_SUITE_P(
             "--steps 18446744073709551615",
             usage,
             {"--steps"}},
-        Bad{"BadCellInTheFirstRow", "1.5,0.2x\n2,0.2\n", "", bad_data, {"d.csv:1", "0.2x"}},
+        Bad{"TextAsTarget", "1.5,0.2x\n2,0.2\n", "--target 2", bad_data, {"d.csv:1", "0.2x"}},
         Bad{"NoUsableRow", "1,nan\n2,\n", "", bad_data, {"d.csv", "no row has"}},
         Bad{"PriorWithoutBounds",
             "1,0.1\n2,0.2\n",

@@ -3,6 +3,7 @@
 
 #include "core/archive.h"
 #include "fuzz.h"
+#include "kalstream/snapshot.h"
 #include "engine/checkpoint.h"
 #include "engine/old_formats.h"
 #include "schema/dialect.h"

@@ -1,0 +1,48 @@
+#include "io/schema_json.h"
+
+#include <nlohmann/json.hpp>
+
+namespace kalstream {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json mark(char c) { return c == 0 ? Json() : Json(std::string(1, c)); }
+
+Json field(const Schema::Field& f) {
+  Json json{{"name", f.name}, {"role", to_string(f.role)}};
+  if (!f.reason.empty()) json["reason"] = f.reason;
+  if (f.later) json["later"] = true;
+  if (f.slots > 0) json["values"] = f.values;
+  return json;
+}
+
+const char* name_of(Format format) {
+  switch (format) {
+    case Format::json:
+      return "json";
+    case Format::delimited:
+      return "delimited";
+    default:
+      return "table";  // ARFF and MAT have no dialects
+  }
+}
+
+}  // namespace
+
+std::string schema_json(const Dataset& data) {
+  Json json{{"source", data.source},
+            {"format", name_of(data.dialect.format)},
+            {"delimiter", mark(data.dialect.delimiter)},
+            {"decimal", mark(data.dialect.decimal)},
+            {"header", data.dialect.format == Format::delimited ? Json(data.dialect.header) : Json()},
+            {"time_form", to_string(data.schema.time_form)},
+            {"rows", data.rows()},
+            {"labels", data.labels},
+            {"fields", Json::array()}};
+  for (const Schema::Field& f : data.schema.fields)
+    if (!(f.later && f.role == Role::id)) json["fields"].push_back(field(f));
+  return json.dump(2) + "\n";
+}
+
+}  // namespace kalstream
