@@ -298,6 +298,8 @@ BOTH_SIZES(step, alg1, Algorithm1{});
 BOTH_SIZES(step, alg2, Algorithm2{});
 BOTH_SIZES(step, alg2_node, (Algorithm2{.expert = {.partition = Partition::node}}));
 BOTH_SIZES(step, alg2_node_8_of_8, all_learn());
+BOTH_SIZES(step, auto, Auto{});
+BOTH_SIZES(step, auto_1, Auto{.experts = 1});
 BENCHMARK_CAPTURE(step_of_units, adam, Adam{})->RangeMultiplier(2)->Range(8, 128);
 BENCHMARK_CAPTURE(step_of_units, iekf_node, Iekf{.partition = Partition::node})
     ->RangeMultiplier(2)
