@@ -18,6 +18,7 @@
 #include "learner/auto/experts.h"
 #include "learner/footprint.h"
 #include "schema/rules.h"
+#include "stores/folder_store.h"
 #include "engine/checkpoint.h"
 #include "view/progress.h"
 #include "view/table.h"
@@ -189,10 +190,21 @@ void describe(const StreamModel& model) {
                scores.intervals());
 }
 
+// The folder of a stream with keys holds the stream, and a model for each.
+std::vector<std::byte> kept_in(const std::string& place, const std::string& key) {
+  if (!std::filesystem::is_directory(place)) return read_bytes(place);
+  const auto bytes =
+      read_folder(place, key.empty() ? std::nullopt : std::optional<std::string>(key));
+  if (!bytes)
+    throw SnapshotError(key.empty() ? "there is no checkpoint yet"
+                                    : fmt::format("there is no model of key '{}'", key));
+  return *bytes;
+}
+
 // What is in a snapshot or a checkpoint.
-void describe_file(const std::string& file) {
+void describe_file(const std::string& file, const std::string& key) {
   try {
-    const auto bytes = read_bytes(file);
+    const auto bytes = kept_in(file, key);
     const double size = static_cast<double>(bytes.size()) / 1024;
     const auto title = [&](const Learner& learner) {
       const Recipe& recipe = *learner.recipe();
@@ -233,7 +245,7 @@ void describe_file(const std::string& file) {
 // text and no matrix does.
 bool is_kept_state(const std::string& file) {
   constexpr int first_byte = 0x89;
-  return std::filesystem::path(file).extension() == ".kal" ||
+  return std::filesystem::is_directory(file) || std::filesystem::path(file).extension() == ".kal" ||
          std::ifstream(file, std::ios::binary).get() == first_byte;
 }
 
@@ -247,7 +259,7 @@ void inspect(InspectArguments& a) {
           "{} holds a learner with its settings: leave out --target, --inputs, --learner, "
           "--preset, --hidden and --set",
           a.data));
-    return describe_file(a.data);
+    return describe_file(a.data, a.fields.key);
   }
   Dataset data;
   if (!a.data.empty()) data = load(a.data, is_generated(a.data) ? 5000 : 0,
@@ -282,7 +294,8 @@ void add_inspect(CLI::App& app) {
                   "Data, as for run, or what run --save or stream --checkpoint has kept");
   add_field_options(*cmd, a->fields);
   cmd->add_option("--id", a->fields.id, "As for stream")->capture_default_str();
-  cmd->add_option("--key", a->fields.key, "As for stream");
+  cmd->add_option("--key", a->fields.key,
+                  "As for stream; of a stream's folder: the key whose model to show");
   add_column_names(*cmd, a->columns);
   cmd->add_flag("--json", a->json, "Print how the data is understood: format, fields and their roles");
   cmd->add_option("--learner", a->learners, "Learners, as for run")
@@ -296,7 +309,8 @@ void add_inspect(CLI::App& app) {
       "  kalstream inspect my.csv --json\n"
       "  kalstream inspect my.csv --learner auto\n"
       "  kalstream inspect --learner alg2,ekf --preset authors:kin8nm\n"
-      "  kalstream inspect learnt.kal\n");
+      "  kalstream inspect learnt.kal\n"
+      "  kalstream inspect models --key device7\n");
   cmd->callback([a] { inspect(*a); });
 }
 

@@ -80,7 +80,7 @@ class Stream {
     Archive to(checkpoint.stream);
     engine_.exchange(to);
     if (auto model = engine_.only_model()) checkpoint.model = std::move(*model);
-    store_->commit(to_bytes(checkpoint), engine_.changed_models());
+    store_->commit(store_->begin_commit(), to_bytes(checkpoint), engine_.changed_models());
   }
 
   void resume() {

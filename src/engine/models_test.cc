@@ -33,7 +33,7 @@ TEST(Models, ThoseNotUsedGoToTheStoreAndComeBack) {
     EXPECT_EQ(models.in_memory() + models.stored(), 10U);
     EXPECT_GT(models.evictions(), 10U);
     for (int k = 0; k < 10; ++k) EXPECT_EQ(models.of("key " + std::to_string(k)).samples(), 3U);
-    store.commit({}, models.changed());
+    store.commit(store.begin_commit(), {}, models.changed());
     EXPECT_EQ(models.in_memory() + models.stored(), 10U);
   }
   Models again(make, {}, &store, 100);
@@ -74,7 +74,7 @@ TEST(Models, WhatIsDamagedIsRefusedByItsKey) {
   learn(models.of("a"), 1);
   auto states = models.changed();
   states[0].state.push_back(std::byte{0});
-  store.commit({}, states);
+  store.commit(store.begin_commit(), {}, states);
   Models again(make, {}, &store, 4);
   try {
     again.of("a");
@@ -85,7 +85,7 @@ TEST(Models, WhatIsDamagedIsRefusedByItsKey) {
   // The state of another key is not taken for one's own.
   states[0].state.pop_back();
   states[0].key = "b";
-  store.commit({}, states);
+  store.commit(store.begin_commit(), {}, states);
   EXPECT_THROW(again.of("b"), SnapshotError);
   learn(again.of("c"), 1);  // others go on
 }

@@ -68,7 +68,6 @@ struct KeyedState {
 };
 
 /// State that outlives the process. What it holds after a crash is what the last commit held, whole.
-/// commit() may run in another thread than the rest.
 class StateStore {
  public:
   virtual ~StateStore() = default;
@@ -86,9 +85,12 @@ class StateStore {
   /// Whether put() has a place for them; if not, all models stay in memory.
   virtual bool takes_models() const = 0;
 
-  /// From now on the state of the stream is this, and that of the models what was put since, or
-  /// comes with it. Throws std::runtime_error, and all stays as it was, if that cannot be done.
-  virtual void commit(Bytes stream, std::vector<KeyedState> models) = 0;
+  /// What is put from now on belongs to a later commit than the one that is given this ticket.
+  virtual std::uint64_t begin_commit() = 0;
+  /// From now on the state of the stream is this, and that of the models what was put before the
+  /// ticket, or comes with it. Throws std::runtime_error, and all stays as it was, if that cannot be
+  /// done. May run in another thread than the rest, but only once at a time.
+  virtual void commit(std::uint64_t ticket, Bytes stream, std::vector<KeyedState> models) = 0;
 };
 
 }  // namespace kalstream

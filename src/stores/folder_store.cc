@@ -73,6 +73,7 @@ FolderStore::FolderStore(fs::path folder) : folder_(std::move(folder)) {
     throw std::invalid_argument(fmt::format(
         "--checkpoint {}: the folder is not empty and holds no stream; name another",
         folder_.string()));
+  lock_ = std::make_unique<Lock>(folder_ / "lock");
   writer_ = std::make_unique<Database>(folder_ / "state.db");
   writer_->run(
       "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
@@ -136,13 +137,14 @@ std::vector<std::string> FolderStore::spilled_before(std::int64_t epoch) {
   return keys;
 }
 
+std::uint64_t FolderStore::begin_commit() {
+  const std::lock_guard lock(mutex_);
+  return static_cast<std::uint64_t>(epoch_++);
+}
+
 // Those in memory are younger than what was spilled of the same key.
-void FolderStore::commit(Bytes stream, std::vector<KeyedState> models) {
-  std::int64_t epoch = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    epoch = epoch_++;
-  }
+void FolderStore::commit(std::uint64_t ticket, Bytes stream, std::vector<KeyedState> models) {
+  const auto epoch = static_cast<std::int64_t>(ticket);
   Database::Statement write(*writer_, "INSERT OR REPLACE INTO models VALUES (?1, ?2)");
   Database::Statement known(*writer_, "SELECT 1 FROM models WHERE key = ?1");
   std::size_t unknown = 0;
@@ -185,7 +187,18 @@ void FolderStore::take_over_old_files() {
                                       file.path().string(), error.what()));
     }
   }
-  commit(*FileStore(old).stream(), std::move(models));
+  std::string remark;
+  commit(begin_commit(), *read_sound(old, remark), std::move(models));
+}
+
+std::optional<Bytes> read_folder(const fs::path& folder, const std::optional<std::string>& key) {
+  if (!fs::exists(folder / "state.db"))
+    throw std::runtime_error(folder.string() + ": holds no stream (there is no state.db)");
+  Database database(folder / "state.db");
+  Database::Statement statement(database, key ? "SELECT state FROM models WHERE key = ?1"
+                                              : "SELECT state FROM stream");
+  if (key) statement.with(1, *key);
+  return first_row(statement);
 }
 
 }  // namespace kalstream

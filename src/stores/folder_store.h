@@ -6,6 +6,7 @@
 
 #include "ports/ports.h"
 #include "stores/database.h"
+#include "stores/lock.h"
 
 namespace kalstream {
 
@@ -25,7 +26,8 @@ class FolderStore final : public StateStore {
   std::size_t models() const override;
   void put(std::vector<KeyedState> models) override;
   bool takes_models() const override { return true; }
-  void commit(Bytes stream, std::vector<KeyedState> models) override;
+  std::uint64_t begin_commit() override;
+  void commit(std::uint64_t ticket, Bytes stream, std::vector<KeyedState> models) override;
 
  private:
   // One connection for the thread that commits, one for all others: readers do not wait for it.
@@ -36,6 +38,7 @@ class FolderStore final : public StateStore {
   std::vector<std::string> spilled_before(std::int64_t epoch);
 
   std::filesystem::path folder_;
+  std::unique_ptr<Lock> lock_;
   std::unique_ptr<Database> writer_;
   std::unique_ptr<Committed> committed_;
   std::unique_ptr<Spilled> spilled_;
@@ -43,5 +46,10 @@ class FolderStore final : public StateStore {
   std::int64_t epoch_ = 0;    // commits so far
   std::size_t models_ = 0;
 };
+
+/// What is committed in a folder, for whoever only looks, also while a stream runs: that of the
+/// stream, or the model of a key. Throws std::runtime_error if it is not the folder of a stream.
+std::optional<Bytes> read_folder(const std::filesystem::path& folder,
+                                 const std::optional<std::string>& key);
 
 }  // namespace kalstream

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <mutex>
+#include <set>
 
 #include "ports/ports.h"
 
@@ -16,30 +17,37 @@ class MemoryStore final : public StateStore {
   }
   std::optional<Bytes> get(const std::string& key) override {
     const std::lock_guard lock(mutex_);
-    for (const auto* models : {&put_, &committed_})
+    for (const auto* models : {&put_, &sealed_, &committed_})
       if (const auto found = models->find(key); found != models->end()) return found->second;
     return {};
   }
   bool holds(const std::string& key) override {
     const std::lock_guard lock(mutex_);
-    return put_.contains(key) || committed_.contains(key);
+    return put_.contains(key) || sealed_.contains(key) || committed_.contains(key);
   }
   std::size_t models() const override {
     const std::lock_guard lock(mutex_);
-    std::size_t n = committed_.size();
-    for (const auto& [key, state] : put_) n += committed_.contains(key) ? 0 : 1;
-    return n;
+    std::set<std::string> keys;
+    for (const auto* models : {&put_, &sealed_, &committed_})
+      for (const auto& [key, state] : *models) keys.insert(key);
+    return keys.size();
   }
   void put(std::vector<KeyedState> models) override {
     const std::lock_guard lock(mutex_);
     for (KeyedState& m : models) put_[m.key] = std::move(m.state);
   }
   bool takes_models() const override { return true; }
-  void commit(Bytes stream, std::vector<KeyedState> models) override {
+  std::uint64_t begin_commit() override {
+    const std::lock_guard lock(mutex_);
+    for (auto& [key, state] : put_) sealed_[key] = std::move(state);
+    put_.clear();
+    return 0;
+  }
+  void commit(std::uint64_t, Bytes stream, std::vector<KeyedState> models) override {
     const std::lock_guard lock(mutex_);
     stream_ = std::move(stream);
-    for (auto& [key, state] : put_) committed_[key] = std::move(state);
-    put_.clear();
+    for (auto& [key, state] : sealed_) committed_[key] = std::move(state);
+    sealed_.clear();
     for (KeyedState& m : models) committed_[m.key] = std::move(m.state);
   }
 
@@ -47,6 +55,7 @@ class MemoryStore final : public StateStore {
   void crash() {
     const std::lock_guard lock(mutex_);
     put_.clear();
+    sealed_.clear();
   }
 
  private:
@@ -54,6 +63,7 @@ class MemoryStore final : public StateStore {
   std::optional<Bytes> stream_;
   std::map<std::string, Bytes> committed_;
   std::map<std::string, Bytes> put_;
+  std::map<std::string, Bytes> sealed_;  // put before the commit that has begun
 };
 
 }  // namespace kalstream

@@ -30,9 +30,10 @@ bool Committer::is_busy() const {
 }
 
 void Committer::start(Bytes stream, std::vector<KeyedState> models) {
+  const std::uint64_t ticket = store_.begin_commit();
   {
     const std::lock_guard lock(mutex_);
-    job_ = Job{std::move(stream), std::move(models)};
+    job_ = Job{ticket, std::move(stream), std::move(models)};
   }
   changed_.notify_all();
 }
@@ -57,7 +58,7 @@ void Committer::work() {
     lock.unlock();
     std::string failure;
     try {
-      store_.commit(std::move(job.stream), std::move(job.models));
+      store_.commit(job.ticket, std::move(job.stream), std::move(job.models));
     } catch (const std::exception& error) {
       failure = error.what();
     }

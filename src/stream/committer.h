@@ -20,7 +20,7 @@ class Committer {
   Committer& operator=(const Committer&) = delete;
 
   bool is_busy() const;
-  /// Only when it is not busy.
+  /// Only when it is not busy. From here on what is put belongs to the next one.
   void start(Bytes stream, std::vector<KeyedState> models);
   /// What became of the last one, told once: nothing if it is under way or there was none; an empty
   /// text if it is done; else why it failed.
@@ -30,6 +30,7 @@ class Committer {
 
  private:
   struct Job {
+    std::uint64_t ticket = 0;
     Bytes stream;
     std::vector<KeyedState> models;
   };

@@ -91,6 +91,9 @@ class Process {
     }
   }
 
+  /// Its output holds but a page that is not read.
+  void narrow_output() const { EXPECT_GT(::fcntl(out_, F_SETPIPE_SZ, 4096), 0); }
+
   void end_input() { close(in_); }
   void end_output() { close(out_); }
   void kill(int signal) const {

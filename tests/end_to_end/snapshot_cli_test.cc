@@ -100,7 +100,8 @@ TEST(Snapshots, ErrorsSayWhatToDo) {
   expect("run --data d.csv --learner rls --save no/such/folder", failure, "no/such/folder");
   EXPECT_EQ(w.files(), 2U);
   expect("run --data d.csv --learner rls --save s.kal", fine, "");
-  expect("run --data narrow.csv --resume s.kal", usage, "2 inputs and 1 targets, the data 1 and 1");
+  expect("run --data narrow.csv --resume s.kal", bad_data,
+         "what was learnt before has \"b\", which this stream lacks; it has \"a\", \"y\"");
   expect("run --data d.csv --resume s.kal --learner ar", usage, "--learner");
   expect("run --data d.csv --resume s.kal --set lags=3", usage, "--set");
   expect("run --data d.csv --resume d.csv", bad_data, "d.csv: this is not a kalstream snapshot");

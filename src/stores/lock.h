@@ -1,0 +1,23 @@
+// One process at a time.
+#pragma once
+
+#include <filesystem>
+
+namespace kalstream {
+
+/// Holds a file that says who holds it, for as long as it lives. The system lets go of it when the
+/// process ends, however it ends.
+class Lock {
+ public:
+  /// Throws std::runtime_error, with the number of the process that has it, if another one does.
+  explicit Lock(std::filesystem::path path);
+  ~Lock();
+  Lock(const Lock&) = delete;
+  Lock& operator=(const Lock&) = delete;
+
+ private:
+  std::filesystem::path path_;
+  int descriptor_ = -1;
+};
+
+}  // namespace kalstream
