@@ -255,8 +255,8 @@ std::vector<KeyedState> Engine::changed_models() {
   return has_keys() && models_ ? models_->changed() : std::vector<KeyedState>{};
 }
 
-void Engine::keep_changed() {
-  if (models_) models_->keep_changed();
+void Engine::committed(bool done) {
+  if (models_) models_->committed(done);
 }
 
 }  // namespace kalstream

@@ -80,7 +80,7 @@ class Engine final : private ModelListener {
   void set_only_model(std::unique_ptr<StreamModel> model);
   /// Of those with keys, all that have changed since the last call (Models::changed).
   std::vector<KeyedState> changed_models();
-  void keep_changed();
+  void committed(bool done);  ///< or failed
 
  private:
   bool settle(const Record& record);

@@ -77,7 +77,7 @@ void Models::make_room() {
   auto first = models_.end();
   for (std::size_t k = 0; k < leave; ++k) {
     --first;
-    if (first->changed)
+    if (first->changed || first->on_its_way)
       leaving.push_back({first->key, to_bytes({.key = first->key, .model = first->model->to_bytes()})});
   }
   store_->put(std::move(leaving));
@@ -95,14 +95,18 @@ std::vector<KeyedState> Models::changed() {
     if (!e.changed) continue;
     states.push_back({e.key, to_bytes({.key = e.key, .model = e.model->to_bytes()})});
     e.changed = false;
+    e.on_its_way = true;
     if (!e.stored) ++stored_in_memory_;
     e.stored = true;
   }
   return states;
 }
 
-void Models::keep_changed() {
-  for (Entry& e : models_) e.changed = true;
+void Models::committed(bool done) {
+  for (Entry& e : models_) {
+    e.changed = e.changed || (e.on_its_way && !done);
+    e.on_its_way = false;
+  }
 }
 
 }  // namespace kalstream

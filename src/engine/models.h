@@ -30,10 +30,10 @@ class Models {
   StreamModel& of(const std::string& key);
   void put(const std::string& key, std::unique_ptr<StreamModel> model);
 
-  /// The states of all that were used since the last call.
+  /// The states of all that were used since the last call, for a commit …
   std::vector<KeyedState> changed();
-  /// What changed() gave last could not be kept: it has to be given again.
-  void keep_changed();
+  /// … which has been made: the store has them; or has failed: they have to be given again.
+  void committed(bool done);
 
   /// The one there is, where there are no keys; nullptr before it is made.
   const StreamModel* only() const;
@@ -49,6 +49,7 @@ class Models {
     std::string key;
     std::unique_ptr<StreamModel> model;
     bool changed = false;
+    bool on_its_way = false;  // in a commit that is not made yet: the store does not have it
     bool stored = false;  // the store has a state of it, perhaps an older one
   };
 

@@ -47,11 +47,25 @@ TEST(Models, OnlyWhatWasUsedHasChanged) {
   Models models(make, {}, &store, 10);
   for (const char* key : {"a", "b", "c"}) learn(models.of(key), 1);
   EXPECT_EQ(models.changed().size(), 3U);
+  models.committed(true);
   EXPECT_TRUE(models.changed().empty());
   learn(models.of("b"), 1);
   EXPECT_EQ(models.changed().size(), 1U);
-  models.keep_changed();  // it could not be written
-  EXPECT_EQ(models.changed().size(), 3U);
+  models.committed(false);  // it could not be written
+  EXPECT_EQ(models.changed().size(), 1U);
+}
+
+// A model whose state is on its way to the store may have to leave before it has got there.
+TEST(Models, WhatIsOnItsWayIsNotLost) {
+  MemoryStore store;
+  Models models(make, {}, &store, 2);
+  learn(models.of("a"), 1);
+  const auto ticket = store.begin_commit();
+  auto states = models.changed();
+  for (const char* key : {"b", "c", "d"}) learn(models.of(key), 1);
+  EXPECT_EQ(models.of("a").samples(), 1U);
+  store.commit(ticket, {}, states);
+  models.committed(true);
 }
 
 TEST(Models, NobodyIsMadeByLookingForThem) {

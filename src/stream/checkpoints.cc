@@ -40,12 +40,12 @@ void Checkpoints::start() {
 // The stream goes on without one that failed; what was there before stays as it is.
 void Checkpoints::see(const std::optional<std::string>& result) {
   if (!result) return;
+  engine_.committed(result->empty());
   if (result->empty()) {
     ++written_;
     return;
   }
   ++failed_;
-  engine_.keep_changed();
   failure_ = *result;
 }
 
