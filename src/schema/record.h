@@ -20,7 +20,10 @@ class Record {
     Value value;
   };
 
-  void clear() { size_ = 0; }
+  void clear() {
+    size_ = 0;
+    by_name_.clear();
+  }
 
   /// The next field, with a missing value.
   Value& add(std::string_view name) {
@@ -47,8 +50,11 @@ class Record {
   bool named = true;
 
  private:
+  std::size_t place_of(std::string_view name) const;
+
   std::vector<Field> fields_;  // the first size_ are in use
   std::size_t size_ = 0;
+  mutable std::vector<std::size_t> by_name_;  // sorted by it; only where there are many
 };
 
 /// "x1", "x2", …, for fields that have no name of their own.

@@ -38,6 +38,25 @@ TEST(Record, FindsByName) {
   EXPECT_EQ(record.find("c", at), nullptr);
 }
 
+TEST(Record, FindsAmongMany) {
+  Record record;
+  for (const int turn : {1, -1}) {
+    record.clear();
+    for (int k = 0; k < 40'000; ++k) record.add(field_name(20'000 + turn * (k - 20'000)));
+    std::size_t at = 0;
+    for (int k = 0; k < 40'000; ++k) {
+      const std::string name = field_name(20'000 + turn * (k - 20'000));
+      ASSERT_NE(record.find(name, at), nullptr) << name;
+      ASSERT_EQ(at, static_cast<std::size_t>(k));
+      at = 0;
+    }
+    EXPECT_EQ(record.find("other", at), nullptr);
+  }
+  record.add("other");
+  std::size_t at = 0;
+  EXPECT_NE(record.find("other", at), nullptr);
+}
+
 TEST(Record, NamelessFieldsAreCounted) {
   EXPECT_EQ(field_name(0), "x1");
   EXPECT_EQ(field_name(9, 'd'), "d10");

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "schema/calendar.h"
+#include "schema/text_rest.h"
 #include "schema/value.h"
 
 namespace kalstream {
@@ -12,120 +14,6 @@ namespace {
 
 constexpr std::int64_t nanos_per_second = 1'000'000'000;
 constexpr std::int64_t seconds_per_day = 86'400;
-
-// ---- The calendar.
-
-constexpr bool is_leap(int year) { return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0); }
-
-constexpr int days_in(int year, int month) {
-  constexpr std::array<int, 12> days{31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-  return month == 2 && is_leap(year) ? 29 : days[static_cast<std::size_t>(month - 1)];
-}
-
-/// Days from 1970-01-01 to the first of January: 365 for each year, and one for each leap year.
-constexpr std::int64_t days_before(int year) {
-  constexpr auto leap_years_until = [](int y) { return y / 4 - y / 100 + y / 400; };
-  return std::int64_t{365} * (year - 1970) + leap_years_until(year - 1) - leap_years_until(1969);
-}
-
-struct Date {
-  int year = 1970, month = 1, day = 1;
-
-  bool exists() const {
-    return year >= 1 && month >= 1 && month <= 12 && day >= 1 && day <= days_in(year, month);
-  }
-  std::int64_t days() const {
-    std::int64_t sum = days_before(year) + day - 1;
-    for (int m = 1; m < month; ++m) sum += days_in(year, m);
-    return sum;
-  }
-};
-
-Date date_of(std::int64_t days) {
-  Date date{.year = static_cast<int>(1970 + days / 366)};  // between 1970 and the year …
-  while (days_before(date.year) > days) --date.year;
-  while (days_before(date.year + 1) <= days) ++date.year;  // … and now it is the year
-  days -= days_before(date.year);
-  for (; days >= days_in(date.year, date.month); ++date.month)
-    days -= days_in(date.year, date.month);
-  date.day = static_cast<int>(days + 1);
-  return date;
-}
-
-// ---- The text.
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-
-/// What is left of a text. What does not find its piece leaves the text as it was.
-class Rest {
- public:
-  explicit Rest(std::string_view text) : text_(text) {}
-
-  bool empty() const { return text_.empty(); }
-  char front() const { return text_.empty() ? '\0' : text_.front(); }
-
-  bool take(char c) {
-    if (front() != c || text_.empty()) return false;
-    text_.remove_prefix(1);
-    return true;
-  }
-  bool take_one_of(std::string_view chars, char& c) {
-    if (text_.empty() || chars.find(text_.front()) == chars.npos) return false;
-    c = text_.front();
-    text_.remove_prefix(1);
-    return true;
-  }
-  bool take_blanks() {
-    const std::size_t before = text_.size();
-    while (front() == ' ' || front() == '\t') text_.remove_prefix(1);
-    return text_.size() < before;
-  }
-
-  std::size_t digits() const {
-    std::size_t n = 0;
-    while (n < text_.size() && is_digit(text_[n])) ++n;
-    return n;
-  }
-  /// The next `count` digits, whatever follows them.
-  bool take_digits(std::size_t count, int& number) {
-    if (digits() < count) return false;
-    number = 0;
-    for (std::size_t k = 0; k < count; ++k) number = 10 * number + (text_[k] - '0');
-    text_.remove_prefix(count);
-    return true;
-  }
-  /// A number of so many digits, all that there are.
-  bool take_number(std::size_t least, std::size_t most, int& number) {
-    const std::size_t count = digits();
-    return count >= least && count <= most && take_digits(count, number);
-  }
-
-  /// The next letters, if they are this word or its first three: January, Jan.
-  bool take_word(std::string_view word, std::size_t shortest) {
-    std::size_t n = 0;
-    while (n < text_.size() && is_letter(text_[n])) ++n;
-    if (n != word.size() && n != shortest) return false;
-    for (std::size_t k = 0; k < n; ++k)
-      if ((text_[k] | 0x20) != word[k]) return false;
-    text_.remove_prefix(n);
-    return true;
-  }
-  bool take_word(std::string_view word) { return take_word(word, word.size()); }
-
-  /// A fraction of a second in nanoseconds; what is finer is cut off.
-  bool take_fraction(std::int64_t& nanoseconds) {
-    const std::size_t count = digits();
-    if (count == 0) return false;
-    std::int64_t unit = nanos_per_second;
-    for (std::size_t k = 0; k < count; ++k) nanoseconds += (unit /= 10) * (text_[k] - '0');
-    text_.remove_prefix(count);
-    return true;
-  }
-
- private:
-  std::string_view text_;
-};
 
 /// A time stamp while it is read.
 struct Reading {
@@ -139,7 +27,7 @@ struct Reading {
   std::int64_t nanoseconds = 0;
 };
 
-bool take_month(Rest& rest, int& month) {
+bool take_month(TextRest& rest, int& month) {
   constexpr std::array<std::string_view, 12> names{"january",   "february", "march",    "april",
                                                    "may",       "june",     "july",     "august",
                                                    "september", "october",  "november", "december"};
@@ -152,7 +40,7 @@ bool take_month(Rest& rest, int& month) {
 }
 
 /// Which day of the week it is goes without saying, so it is not checked.
-void skip_weekday(Rest& rest) {
+void skip_weekday(TextRest& rest) {
   for (const std::string_view name :
        {"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"})
     if (rest.take_word(name, 3)) {
@@ -163,8 +51,8 @@ void skip_weekday(Rest& rest) {
 }
 
 /// Z, UTC, GMT, +02:00, +0200 or +02, perhaps with a blank before it. True if there is none.
-bool read_zone(Rest& rest, Reading& r) {
-  const Rest before = rest;
+bool read_zone(TextRest& rest, Reading& r) {
+  const TextRest before = rest;
   rest.take_blanks();
   if (rest.take_word("z") || rest.take_word("utc") || rest.take_word("gmt")) {
     r.zoned = true;
@@ -189,8 +77,8 @@ bool read_zone(Rest& rest, Reading& r) {
 }
 
 /// AM or PM, perhaps with a blank before it. True if there is neither.
-bool read_half(Rest& rest, int& hour) {
-  const Rest before = rest;
+bool read_half(TextRest& rest, int& hour) {
+  const TextRest before = rest;
   rest.take_blanks();
   const bool am = rest.take_word("am");
   if (!am && !rest.take_word("pm")) {
@@ -203,7 +91,7 @@ bool read_half(Rest& rest, int& hour) {
 }
 
 /// 12:30, 12:30:00.5, 12.30.00, 123000, 12:30 PM; all with a zone. `after_date` allows 12 and 1230.
-bool read_clock(Rest& rest, Reading& r, bool after_date) {
+bool read_clock(TextRest& rest, Reading& r, bool after_date) {
   int hour = 0;
   int minute = 0;
   int second = 0;
@@ -231,7 +119,8 @@ bool read_clock(Rest& rest, Reading& r, bool after_date) {
     return false;
   }
   char mark = 0;
-  if (has_seconds && rest.take_one_of(".,", mark) && !rest.take_fraction(r.nanoseconds))
+  if (has_seconds && rest.take_one_of(".,", mark) &&
+      !rest.take_fraction(nanos_per_second, r.nanoseconds))
     return false;
   if (!read_half(rest, hour)) return false;
   const bool midnight = hour == 24 && minute == 0 && second == 0 && r.nanoseconds == 0;
@@ -242,7 +131,7 @@ bool read_clock(Rest& rest, Reading& r, bool after_date) {
 }
 
 /// The clock that may follow a date: 2024-01-31T12:30, 31.01.2024 12:30, 1/31/2024, 12:30 PM.
-bool read_clock_after(Rest& rest, Reading& r) {
+bool read_clock_after(TextRest& rest, Reading& r) {
   if (rest.empty()) return true;
   char mark = 0;
   const bool comma = rest.take(',');
@@ -251,7 +140,7 @@ bool read_clock_after(Rest& rest, Reading& r) {
 }
 
 /// 2024-01-31, 2024/1/31, 2024.01.31, 2024-Jan-31, 2024-01.
-bool read_year_first(Rest& rest, Reading& r) {
+bool read_year_first(TextRest& rest, Reading& r) {
   char mark = 0;
   r.form = TimeForm::year_first;
   if (!rest.take_digits(4, r.date.year) || !rest.take_one_of("-/.", mark)) return false;
@@ -262,7 +151,7 @@ bool read_year_first(Rest& rest, Reading& r) {
 }
 
 /// 20240131, 20240131T123000, 20240131123000. Only years of our time: it could be any number.
-bool read_digits(Rest& rest, Reading& r) {
+bool read_digits(TextRest& rest, Reading& r) {
   r.form = TimeForm::year_first;
   const std::size_t digits = rest.digits();
   rest.take_digits(4, r.date.year);
@@ -273,7 +162,7 @@ bool read_digits(Rest& rest, Reading& r) {
 }
 
 /// 31 Jan 2024, 31-Jan-2024, 31/Jan/2024:12:34:56, 31. January 2024; the day has been read.
-bool read_month_after_day(Rest& rest, Reading& r, char mark) {
+bool read_month_after_day(TextRest& rest, Reading& r, char mark) {
   r.form = TimeForm::day_first;
   if (!take_month(rest, r.date.month)) return false;
   if (mark == ' ') {
@@ -289,7 +178,7 @@ bool read_month_after_day(Rest& rest, Reading& r, char mark) {
 
 /// 31.01.2024, 31/01/2024, 01/31/2024. With points, the day is always first; else `wanted` says
 /// which it is, or what is possible, or else the month.
-bool read_year_last(Rest& rest, Reading& r, TimeForm wanted) {
+bool read_year_last(TextRest& rest, Reading& r, TimeForm wanted) {
   int first = 0;
   int second = 0;
   char mark = 0;
@@ -316,7 +205,7 @@ bool read_year_last(Rest& rest, Reading& r, TimeForm wanted) {
 }
 
 /// Jan 31, 2024 12:30; and as C writes it, Jan 31 12:34:56 2024.
-bool read_month_name_first(Rest& rest, Reading& r) {
+bool read_month_name_first(TextRest& rest, Reading& r) {
   r.form = TimeForm::month_first;
   if (!take_month(rest, r.date.month)) return false;
   rest.take('.');
@@ -331,10 +220,10 @@ bool read_month_name_first(Rest& rest, Reading& r) {
 /// The whole text as a time stamp, of the form `wanted`, or of whatever form if that is none.
 bool read(std::string_view text, TimeForm wanted, Reading& r) {
   constexpr std::size_t longest = 64;
-  Rest rest(trim(text));
+  TextRest rest(trim(text));
   if (text.size() > longest) return false;
   const std::size_t digits = rest.digits();
-  Rest clock = rest;
+  TextRest clock = rest;
   if (digits <= 2 && digits > 0 && read_clock(clock, r, false) && clock.empty()) return true;
   r = {.has_date = true};
   bool found = false;
