@@ -19,12 +19,16 @@ struct Interval {
   double low = unknown;
   double high = unknown;
 
+  bool holds(double d) const { return d >= low && d <= high; }
+
   /// What Intervals::learn needs to know of the moment the bounds were made at.
   struct Origin {
     double d_hat = unknown;
     double scale = 0;  ///< σ, the mean |d − d̂| that was expected; 0 if none was
+    double usual = 0;  ///< ē, what it usually is; 0 if that is not known
     std::array<double, 3> features{};
     double log_spread = unknown;
+    std::uint64_t learnt = 0;  ///< errors that were known
   } origin;
 
   /// To or from a snapshot, while its target is awaited.
@@ -73,7 +77,7 @@ class Intervals {
   /// The guarantee: as long as errors are at most b times the scale that was expected, of any T
   /// targets in a row at most (1 − coverage)T + excess(b) are outside of their bounds. (If each is
   /// learnt before the next bounds are made; otherwise twice as many more as may be outstanding.)
-  double excess(double b) const;
+  double excess(double b, std::uint64_t late = 0) const;
 
   /// Back to the state after construction.
   void reset();
