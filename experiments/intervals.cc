@@ -1,17 +1,20 @@
 // Coverage and sharpness of prediction intervals: the tables of docs/intervals.md.
 //
 //     build/release/intervals [SEEDS] [DATA] [--all]
+//     build/release/intervals --late
 //     build/release/intervals --times
 //
 // SEEDS runs for each stream and learner (3), DATA the folder of the real streams
 // (../shared/data; left out where there are none). Prints Markdown: what sums up all runs, with
-// --all also a row for each stream, learner and nominal coverage; or what it costs.
+// --all also a row for each stream, learner and nominal coverage; or what targets do that come late
+// or never; or what it costs.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <ctime>
+#include <deque>
 #include <filesystem>
 #include <map>
 
@@ -54,13 +57,13 @@ double switching(std::size_t t, Rng& rng) {
   return (t / period % 2 == 0 ? 0.03 : 0.15) * rng.normal();
 }
 
-Dataset series(const std::string& name, std::uint64_t seed) {
+Dataset series(const std::string& name, std::uint64_t seed, std::size_t length = rows) {
   Dataset data{.name = name, .target_names = {"d"}};
   Rng rng(seed);
   double level = 0;
   double variance = 1;
   double shock = 0;
-  for (std::size_t t = 0; t < rows; ++t) {
+  for (std::size_t t = 0; t < length; ++t) {
     if (name == "garch") {  // an autoregression whose shocks have a variance of their own
       variance = 0.02 + 0.1 * shock * shock + 0.88 * variance;
       shock = std::sqrt(variance) * rng.normal();
@@ -69,6 +72,8 @@ Dataset series(const std::string& name, std::uint64_t seed) {
     } else if (name == "steps") {
       if (rng.below(100) == 0) level = rng.normal();
       data.targets.push_back(level + 0.05 * rng.normal());
+    } else if (name == "season") {
+      data.targets.push_back(10 * std::sin(0.26 * static_cast<double>(t)) + rng.normal());
     } else {  // a random walk
       data.targets.push_back(level += rng.normal());
     }
@@ -398,6 +403,92 @@ void print_forecasts(const Results& results) {
   fmt::print("{}\n", table.to_markdown());
 }
 
+// ---- Targets that come late, or never, at 90 %.
+
+struct Lateness {
+  std::size_t lead;   // samples between a forecast and what it is of
+  std::size_t delay;  // samples until the target of that one is known
+  double lost;        // part of the targets that never are
+};
+
+constexpr std::array latenesses{
+    Lateness{1, 0, 0},      Lateness{1, 0, 0.2},     Lateness{1, 300, 0}, Lateness{1, 1000, 0},
+    Lateness{1, 1000, 0.2}, Lateness{100, 0, 0},     Lateness{500, 0, 0}, Lateness{1000, 0, 0},
+    Lateness{1000, 0, 0.2}, Lateness{500, 500, 0.02}};
+
+struct LateRun {
+  Sums sums;
+  double furthest = 0;  // of a bound from all targets learnt, in ranges of these
+};
+
+// The learner itself gets every target at once: what it predicts is the same in every column.
+LateRun run_late(const std::string& name, const Lateness& how) {
+  constexpr std::size_t length = 40'000;
+  const Dataset data =
+      name == "friedman" ? load("gen:friedman?seed=1", length) : series(name, 1, length);
+  const bool forecasts = data.n_inputs() == 0;
+  const auto learner = learner_for(forecasts ? "ar" : "rls", data, 1);
+  Intervals intervals(1, levels[ninety].coverage);
+  LateRun result;
+  Rng rng(2);
+  std::deque<std::pair<Interval, bool>> outstanding;  // and whether its target is lost
+  std::vector<double> d_ahead(how.lead);
+  double least = 0;
+  double most = 0;
+  std::size_t learnt = 0;
+  const std::size_t ahead = how.lead - 1;  // samples between the next one and the forecast's
+  for (std::size_t t = 0; t + ahead < length; ++t) {
+    const double d_hat = how.lead == 1 ? learner->predict(data.x(t))[0] : d_ahead.back();
+    const Interval b = intervals.around({&d_hat, 1})[0];
+    if (b.low <= b.high) {
+      result.sums.add(b.low, b.high, data.d(t + ahead)[0], levels[ninety].coverage);
+      const double outside = std::max(least - b.low, b.high - most);
+      result.furthest = std::max(result.furthest, outside / (most - least));
+    }
+    outstanding.emplace_back(b, rng.uniform() < how.lost);
+    if (t >= ahead + how.delay) {
+      const auto& [bounds, is_lost] = outstanding.front();
+      const auto d = data.d(t - how.delay);
+      if (!is_lost) {
+        intervals.learn({&bounds, 1}, d);
+        least = learnt == 0 ? d[0] : std::min(least, d[0]);
+        most = learnt == 0 ? d[0] : std::max(most, d[0]);
+        ++learnt;
+      }
+      outstanding.pop_front();
+    }
+    learner->learn(data.x(t), data.d(t));
+    if (how.lead > 1) learner->forecast(how.lead, {}, d_ahead);
+  }
+  return result;
+}
+
+void print_late() {
+  const std::vector<std::string> streams{"friedman", "steps", "garch", "season"};
+  view::Table table(
+      {{"lead"}, {"delay"}, {"lost"}, {"friedman"}, {"steps"}, {"garch"}, {"season"}});
+  std::vector<LateRun> runs(streams.size() * latenesses.size());
+  parallel_for(runs.size(), 0, [&](std::size_t k) {
+    const std::string& name = streams[k % streams.size()];
+    const Lateness& how = latenesses[k / streams.size()];
+    if (name != "friedman" || how.lead == 1) runs[k] = run_late(name, how);
+  });
+  for (std::size_t i = 0; i < latenesses.size(); ++i) {
+    const Lateness& how = latenesses[i];
+    std::vector<view::Cell> row{fmt::format("{}", how.lead), fmt::format("{}", how.delay),
+                                fmt::format("{:g} %", 100 * how.lost)};
+    for (std::size_t k = 0; k < streams.size(); ++k) {
+      const LateRun& r = runs[i * streams.size() + k];
+      row.emplace_back(r.sums.n == 0 ? "–"
+                                     : fmt::format("{:.3f} · {} · {:.1f}", r.sums.coverage(),
+                                                   view::format_number(r.sums.width / r.sums.n, 2),
+                                                   r.furthest));
+    }
+    table.add_row(row);
+  }
+  fmt::print("{}", table.to_markdown());
+}
+
 // ---- What it costs: µs of processor time per sample, of the best of some runs.
 
 double time_of(const std::string& name, const Dataset& data, bool asks, bool bounds) {
@@ -440,6 +531,10 @@ int main(int argc, char** argv) try {
   std::vector<std::string> arguments(argv + 1, argv + argc);
   if (std::erase(arguments, "--times") > 0) {
     print_times();
+    return 0;
+  }
+  if (std::erase(arguments, "--late") > 0) {
+    print_late();
     return 0;
   }
   const bool all = std::erase(arguments, "--all") > 0;

@@ -46,9 +46,11 @@ struct Interval {
 ///     intervals.learn(bounds, d);
 ///
 /// Where targets come late, keep a copy of the bounds (they are plain values) and learn when the
-/// target is there; any number may be outstanding. A target that is not finite changes nothing. The
-/// first ten errors of an output only tell their size: bounds are NaN until then, and not counted.
-/// Once constructed nothing allocates, throws or prints.
+/// target is there, in any order; any number may be outstanding, and those whose target is lost are
+/// just never learnt. A target that is not finite changes nothing. The first ten errors of an
+/// output only tell their size: bounds are NaN until then, and not counted. After that none is
+/// further from the targets learnt so far than ten times their range. Once constructed nothing
+/// allocates, throws or prints.
 class Intervals {
  public:
   /// Throws std::invalid_argument unless 0 < coverage < 1.
@@ -74,9 +76,12 @@ class Intervals {
   double coverage(std::size_t k = 0) const;
   double recent_coverage(std::size_t k = 0) const;
 
-  /// The guarantee: as long as errors are at most b times the scale that was expected, of any T
-  /// targets in a row at most (1 − coverage)T + excess(b) are outside of their bounds. (If each is
-  /// learnt before the next bounds are made; otherwise twice as many more as may be outstanding.)
+  /// The guarantee: of any T targets learnt in a row at most (1 − coverage)T + excess(b, late) are
+  /// outside of their bounds, as long as
+  /// - no more than `late` others are learnt between any bounds and their own target; 0 if each
+  ///   target is learnt before the next bounds are made;
+  /// - errors are at most b times the scale that was expected, b ≤ 1e60;
+  /// - no target is further from those learnt when its bounds were made than ten times their range.
   double excess(double b, std::uint64_t late = 0) const;
 
   /// Back to the state after construction.

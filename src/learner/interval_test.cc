@@ -44,13 +44,12 @@ Intervals from_state(std::span<const std::byte> bytes, std::size_t outputs, doub
 Vector numbers(std::span<const Interval> bounds) {
   Vector all;
   for (const Interval& b : bounds) {
-    all.insert(all.end(), {b.low, b.high, b.origin.d_hat, b.origin.scale, b.origin.log_spread});
+    all.insert(all.end(), {b.low, b.high, b.origin.d_hat, b.origin.scale, b.origin.usual,
+                           b.origin.log_spread, double(b.origin.learnt)});
     all.insert(all.end(), b.origin.features.begin(), b.origin.features.end());
   }
   return all;
 }
-
-bool is_within(const Interval& b, double d) { return b.low <= d && d <= b.high; }
 
 /// Width, and what was missed by, times 2/(1 − coverage): least for the true quantiles.
 double score(const Interval& b, double d, double coverage) {
@@ -126,7 +125,7 @@ TEST_P(Coverage, IsWithinTwoPercent) {
       const Vector d{next(t, rng)};
       const auto bounds = intervals.around(Vector{0});
       unknown += std::isnan(bounds[0].low) ? 1 : 0;
-      within += is_within(bounds[0], d[0]) ? 1 : 0;
+      within += bounds[0].holds(d[0]) ? 1 : 0;
       if (t >= 10) {
         ASSERT_TRUE(bounds[0].low <= bounds[0].high) << t;
         ASSERT_TRUE(std::isfinite(bounds[0].high - bounds[0].low)) << t;
@@ -173,7 +172,7 @@ TEST(Intervals, CoverWhatLearnersPredict) {
       const auto bounds = prompt.around(d_hat, spread);
       if (t >= drift && t % drift < 500) {
         ++after;
-        within += is_within(bounds[0], data.d(t)[0]) ? 1 : 0;
+        within += bounds[0].holds(data.d(t)[0]) ? 1 : 0;
       }
       learner->learn(data.x(t), data.d(t));
       prompt.learn(bounds, data.d(t));
@@ -264,7 +263,7 @@ TEST(Intervals, KeepTheirGuaranteeAgainstAdversaries) {
         const Vector d{rests ? 1
                              : scale * choose(t, bounds[0].low / scale, bounds[0].high / scale,
                                               b * (1 - 1e-12), rng)};
-        if (t >= 10) balance += (is_within(bounds[0], d[0]) ? 0 : 1) - (1 - nominal);
+        if (t >= 10) balance += (bounds[0].holds(d[0]) ? 0 : 1) - (1 - nominal);
         ASSERT_LE(balance - least, excess) << name << " at " << t << ", nominal " << nominal;
         least = std::min(least, balance);
         intervals.learn(bounds, d);
@@ -363,7 +362,7 @@ TEST(Intervals, WithoutErrors) {
   for (std::size_t t = 0; t < 500; ++t) {
     const auto bounds = intervals.around(Vector{5});
     const Vector d{5 + rng.normal()};
-    missed += is_within(bounds[0], d[0]) ? 0 : 1;
+    missed += bounds[0].holds(d[0]) ? 0 : 1;
     intervals.learn(bounds, d);
   }
   EXPECT_LT(missed, 100U);
