@@ -35,7 +35,9 @@ class Level {
   /// misses of bounds made before.
   double excess(double b, double late) const {
     const double p = std::pow(1 + 2 * Scores::tail * b, -1 / Scores::tail) / (Scores::window + 1);
-    return (u_at(largest_a) - u_at(std::log(p / (1 - p)))) * gentleness(late) / rate + late + 1;
+    const double g = gentleness(late);
+    const double least = u_at(std::log(p / (1 - p)));
+    return (u_at(largest_a) * g - std::min(least * g, least)) / rate + late + 1;
   }
 
   void reset() { u_ = 0; }
