@@ -6,6 +6,7 @@
 #include "core/finite.h"
 #include "learner/moments.h"
 #include "learner/refusal.h"
+#include "learner/wild_start.h"
 
 namespace kalstream {
 namespace {
@@ -14,7 +15,8 @@ namespace {
 // inputs that are past targets, with the moments of these.
 // Targets, from moments before d: d' = (d − mean)/(unit·deviation), held within ±1 for a tanh
 // output; 0 while fewer than two are known and there is no unit. The prediction is mapped back with
-// the moments it was made with.
+// the moments it was made with. If the start turns out to have been wild, the inner learner begins
+// anew with better moments.
 class Scaled final : public Learner {
  public:
   Scaled(std::unique_ptr<Learner> inner, OutputActivation activation, std::size_t lags)
@@ -24,6 +26,8 @@ class Scaled final : public Learner {
         x_moments_(first_lag_),
         x_moments_new_(x_moments_),
         d_moments_(inner_->outputs()),
+        x_start_(first_lag_),
+        d_start_(inner_->outputs()),
         x_(inner_->inputs()),
         d_(inner_->outputs()),
         d_hat_(inner_->outputs()),
@@ -37,6 +41,9 @@ class Scaled final : public Learner {
         x_moments_(other.x_moments_),
         x_moments_new_(other.x_moments_new_),
         d_moments_(other.d_moments_),
+        x_start_(other.x_start_),
+        d_start_(other.d_start_),
+        before_(other.before_),
         x_(other.x_),
         d_(other.d_),
         d_hat_(other.d_hat_),
@@ -44,7 +51,7 @@ class Scaled final : public Learner {
 
   std::size_t inputs() const override { return inner_->inputs(); }
   std::size_t outputs() const override { return inner_->outputs(); }
-  std::uint64_t samples() const override { return inner_->samples(); }
+  std::uint64_t samples() const override { return before_ + inner_->samples(); }
   LearnerState state() const override { return inner_->state(); }
 
   std::span<const double> predict(std::span<const double> x) override {
@@ -68,15 +75,16 @@ class Scaled final : public Learner {
     }
     const StepReport report = inner_->learn(standardise(x), d_);
     if (report.status != StepStatus::rejected_input) {
-      std::swap(x_moments_, x_moments_new_);
       d_moments_.add(d);
+      const bool was_wild = d_start_.add(d, d_moments_);
+      take(x, was_wild);
     }
     return report;
   }
 
   StepReport advance(std::span<const double> x) override {
     const StepReport report = inner_->advance(standardise(x));
-    if (report.status != StepStatus::rejected_input) std::swap(x_moments_, x_moments_new_);
+    if (report.status != StepStatus::rejected_input) take(x, /*was_wild=*/false);
     return report;
   }
 
@@ -95,15 +103,30 @@ class Scaled final : public Learner {
     inner_->reset();
     x_moments_.reset();
     d_moments_.reset();
+    x_start_.reset();
+    d_start_.reset();
+    before_ = 0;
   }
 
   void exchange(Archive& archive) override {
     inner_->exchange(archive);
     x_moments_.exchange(archive);
     d_moments_.exchange(archive);
+    x_start_.exchange(archive, x_moments_);
+    d_start_.exchange(archive, d_moments_);
+    if (archive.format() >= 3) archive.count(before_);
   }
 
  private:
+  // The moments that include x are those that count now.
+  void take(std::span<const double> x, bool was_wild) {
+    std::swap(x_moments_, x_moments_new_);
+    was_wild |= x_start_.add(x.first(first_lag_), x_moments_);
+    if (!was_wild) return;
+    before_ += inner_->samples();
+    inner_->reset();
+  }
+
   // x' with moments that include x; the moments themselves wait in x_moments_new_.
   std::span<const double> standardise(std::span<const double> x) {
     if (x.size() != x_.size() || !all_usable(x)) return x;  // the inner learner will refuse it
@@ -131,6 +154,9 @@ class Scaled final : public Learner {
   RunningMoments x_moments_;
   RunningMoments x_moments_new_;
   RunningMoments d_moments_;
+  WildStart x_start_;
+  WildStart d_start_;
+  std::uint64_t before_ = 0;  // samples before the inner learner began anew
   std::vector<double> x_;
   std::vector<double> d_;
   std::vector<double> d_hat_;

@@ -1,0 +1,79 @@
+// Whether one of the first two samples set the scale for all that followed.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "core/archive.h"
+#include "learner/moments.h"
+
+namespace kalstream {
+
+/// RunningMoments hold every value within the reach of those before it, but for the first two:
+/// there is nothing yet to hold them by. These are judged once, after the sixteenth: one that is
+/// further from the other fourteen than a thousand times their range was wild, and the moments are
+/// taken anew with the mean of the others in its place.
+class WildStart {
+ public:
+  explicit WildStart(std::size_t n) : n_(n), values_(length * n) {}
+
+  /// One more sample, that `moments` know already. True if it is the last one and a value among the
+  /// first two was wild; then `moments` are better ones.
+  bool add(std::span<const double> v, RunningMoments& moments) {
+    if (count_ == length) return false;
+    std::copy(v.begin(), v.end(), row(count_).begin());
+    return ++count_ == length && mend(moments);
+  }
+
+  void reset() { count_ = 0; }
+
+  /// Before format 3 they were not kept: then a start is over with its first sample.
+  void exchange(Archive& archive, const RunningMoments& moments) {
+    if (archive.format() < 3) {
+      count_ = moments.count() > 0 ? length : 0;
+      return;
+    }
+    archive.count(count_, length);
+    if (count_ < length) archive.numbers(std::span(values_).first(count_ * n_), Archive::usable);
+  }
+
+ private:
+  static constexpr std::size_t length = 16;
+  static constexpr std::size_t judged = 2;
+  static constexpr double wild = 1000;  // ranges of the others away from them
+
+  std::span<double> row(std::size_t t) { return std::span(values_).subspan(t * n_, n_); }
+
+  bool mend(RunningMoments& moments) {
+    bool any = false;
+    for (std::size_t k = 0; k < n_; ++k) {
+      double low = row(judged)[k];
+      double high = low;
+      double mean = 0;
+      for (std::size_t t = judged; t < length; ++t) {
+        low = std::min(low, row(t)[k]);
+        high = std::max(high, row(t)[k]);
+        mean += row(t)[k] / static_cast<double>(length - judged);
+      }
+      if (!(low < high)) continue;  // nothing to measure by
+      for (std::size_t t = 0; t < judged; ++t) {
+        double& v = row(t)[k];
+        if (std::max(low - v, v - high) <= wild * (high - low)) continue;
+        v = mean;
+        any = true;
+      }
+    }
+    if (!any) return false;
+    moments.reset();
+    for (std::size_t t = 0; t < length; ++t) moments.add(row(t));
+    return true;
+  }
+
+  std::size_t n_;
+  std::size_t count_ = 0;
+  std::vector<double> values_;  // length × n
+};
+
+}  // namespace kalstream
