@@ -126,7 +126,8 @@ TEST_P(WildStarts, AreForgotten) {
 
 INSTANTIATE_TEST_SUITE_P(Learners, WildStarts,
                          testing::Values(Contender{"ekf", Ekf{}}, Contender{"alg2", Algorithm2{}},
-                                         Contender{"adam", Adam{}}, Contender{"rls", Rls{}}),
+                                         Contender{"adam", Adam{}}, Contender{"rls", Rls{}},
+                                         Contender{"auto", Auto{.experts = 1, .lags = 2}}),
                          [](const auto& one) { return one.param.name; });
 
 // A snapshot in the middle of the start knows what has come.
