@@ -18,9 +18,9 @@
 #include <filesystem>
 #include <map>
 
+#include "config/settings.h"
 #include "core/rng.h"
 #include "data/source.h"
-#include "eval/contenders.h"
 #include "eval/parallel.h"
 #include "io/machine.h"
 #include "kalstream/interval.h"
@@ -464,9 +464,10 @@ LateRun run_late(const std::string& name, const Lateness& how) {
 }
 
 void print_late() {
-  const std::vector<std::string> streams{"friedman", "steps", "garch", "season"};
-  view::Table table(
-      {{"lead"}, {"delay"}, {"lost"}, {"friedman"}, {"steps"}, {"garch"}, {"season"}});
+  const std::vector<std::string> streams{"friedman", "steps", "garch", "season", "walk"};
+  std::vector<view::Column> columns{{"lead"}, {"delay"}, {"lost"}};
+  for (const auto& name : streams) columns.push_back({name});
+  view::Table table(columns);
   std::vector<LateRun> runs(streams.size() * latenesses.size());
   parallel_for(runs.size(), 0, [&](std::size_t k) {
     const std::string& name = streams[k % streams.size()];

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -11,12 +12,33 @@
 
 namespace kalstream {
 
+/// Numbers, and what is wild beside them: further away than a thousand times their range.
+class Others {
+ public:
+  void add(double v) {
+    low_ = std::min(low_, v);
+    high_ = std::max(high_, v);
+  }
+  /// Nothing, if they are all the same: then there is no range to measure by.
+  bool make_wild(double v) const {
+    return low_ < high_ && std::max(low_ - v, v - high_) > wild * (high_ - low_);
+  }
+
+ private:
+  static constexpr double wild = 1000;
+
+  double low_ = std::numeric_limits<double>::infinity();
+  double high_ = -low_;
+};
+
 /// RunningMoments hold every value within the reach of those before it, but for the first two:
-/// there is nothing yet to hold them by. These are judged once, after the sixteenth: one that is
-/// further from the other fourteen than a thousand times their range was wild, and the moments are
-/// taken anew with the mean of the others in its place.
+/// there is nothing yet to hold them by. These are judged once, after the sixteenth: if one is wild
+/// beside the other fourteen, the moments are taken anew with the mean of these in its place.
 class WildStart {
  public:
+  static constexpr std::size_t length = 16;
+  static constexpr std::size_t judged = 2;
+
   explicit WildStart(std::size_t n) : n_(n), values_(length * n) {}
 
   /// One more sample, that `moments` know already. True if it is the last one and a value among the
@@ -40,27 +62,20 @@ class WildStart {
   }
 
  private:
-  static constexpr std::size_t length = 16;
-  static constexpr std::size_t judged = 2;
-  static constexpr double wild = 1000;  // ranges of the others away from them
-
   std::span<double> row(std::size_t t) { return std::span(values_).subspan(t * n_, n_); }
 
   bool mend(RunningMoments& moments) {
     bool any = false;
     for (std::size_t k = 0; k < n_; ++k) {
-      double low = row(judged)[k];
-      double high = low;
+      Others others;
       double mean = 0;
       for (std::size_t t = judged; t < length; ++t) {
-        low = std::min(low, row(t)[k]);
-        high = std::max(high, row(t)[k]);
+        others.add(row(t)[k]);
         mean += row(t)[k] / static_cast<double>(length - judged);
       }
-      if (!(low < high)) continue;  // nothing to measure by
       for (std::size_t t = 0; t < judged; ++t) {
         double& v = row(t)[k];
-        if (std::max(low - v, v - high) <= wild * (high - low)) continue;
+        if (!others.make_wild(v)) continue;
         v = mean;
         any = true;
       }

@@ -42,7 +42,8 @@ std::vector<Golden> goldens() {
           {"v1_ar", {{one, Ar{.lags = 3}}}},
           {"v1_mean", {{two, Mean{}}}},
           {"v1_auto", {{one, Auto{.experts = 2, .lags = 2}}}},
-          {"v2_auto", {{one, Auto{.experts = 2, .lags = 2}}}}};
+          {"v2_auto", {{one, Auto{.experts = 2, .lags = 2}}}},
+          {"v3_ekf_scaled", {{one, Ekf{}}, true}}};
 }
 
 constexpr std::size_t stop = 30;    // samples before the snapshot

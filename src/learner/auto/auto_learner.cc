@@ -7,6 +7,7 @@
 #include "core/denormals.h"
 #include "core/finite.h"
 #include "learner/refusal.h"
+#include "learner/wild_start.h"
 
 namespace kalstream {
 namespace {
@@ -104,7 +105,11 @@ StepReport AutoLearner::learn(std::span<const double> x, std::span<const double>
   ++samples_;
   move_on(x, d);
   look_at_scale();
-  if (disturbance_.asks_to_begin_anew(memory_, scale_, samples_)) begin_anew();
+  if (had_a_wild_start()) begin_anew(WildStart::length - WildStart::judged);
+  if (disturbance_.asks_to_begin_anew(memory_, scale_, samples_)) {
+    begin_anew(Disturbance::calm);
+    disturbance_.note_begun_anew();
+  }
   return finish(report);
 }
 
@@ -189,17 +194,35 @@ void AutoLearner::look_at_scale() {
   }
 }
 
-// With the calm samples alone, which are still in the memory: there is room for twice as many.
-void AutoLearner::begin_anew() {
+// Whether an input or a target of the first two samples is wild beside those that followed.
+bool AutoLearner::had_a_wild_start() const {
+  if (samples_ != WildStart::length || memory_.size() < WildStart::length) return false;
+  const auto is_wild = [this](auto number_of) {
+    Others others;
+    constexpr std::size_t rest = WildStart::length - WildStart::judged;
+    for (std::size_t age = 1; age <= rest; ++age) others.add(number_of(memory_[age]));
+    for (std::size_t age = rest + 1; age <= WildStart::length; ++age)
+      if (others.make_wild(number_of(memory_[age]))) return true;
+    return false;
+  };
+  using Sample = SampleMemory::Sample;
+  for (std::size_t k = 0; k < inputs(); ++k)
+    if (is_wild([k](const Sample& s) { return s.x[k]; })) return true;
+  for (std::size_t k = 0; k < outputs(); ++k)
+    if (is_wild([k](const Sample& s) { return s.d[k]; })) return true;
+  return false;
+}
+
+// With the newest samples alone, which are in the memory: there is room for twice as many.
+void AutoLearner::begin_anew(std::size_t newest) {
   const std::uint64_t steps = steps_;
-  const std::uint64_t first = memory_.count() - Disturbance::calm;
+  const std::uint64_t first = memory_.count() - newest;
   reset();
-  for (std::uint64_t k = first; k < first + Disturbance::calm; ++k) {
+  for (std::uint64_t k = first; k < first + newest; ++k) {
     const SampleMemory::Sample sample = memory_[memory_.count() - k];
     sample.is_whole() ? learn(sample.x, sample.d) : advance(sample.x);
   }
   steps_ = steps;
-  disturbance_.note_begun_anew();
 }
 
 // ---- What is known of it

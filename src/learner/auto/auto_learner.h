@@ -56,7 +56,8 @@ class AutoLearner final : public Learner {
   void widen_range(std::span<const double> d);
   void move_on(std::span<const double> x, std::span<const double> d);
   void look_at_scale();
-  void begin_anew();
+  bool had_a_wild_start() const;
+  void begin_anew(std::size_t newest);
   StepReport finish(StepReport report);
 
   Panel panel_;
