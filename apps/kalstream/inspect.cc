@@ -201,6 +201,15 @@ std::vector<std::byte> kept_in(const std::string& place, const std::string& key)
   return *bytes;
 }
 
+// The same for programs.
+std::string kept_json(const std::string& place, const std::string& key) {
+  const auto bytes = kept_in(place, key);
+  if (is_checkpoint(bytes) && checkpoint_of(bytes).model.empty())
+    return schema_json(summary_of(checkpoint_of(bytes)).schema, nullptr);
+  const Learnt learnt = learnt_of(bytes);
+  return schema_json(learnt.schema, learnt.learner.get());
+}
+
 // What is in a snapshot or a checkpoint.
 void describe_file(const std::string& file, const std::string& key) {
   try {
@@ -259,6 +268,10 @@ void inspect(InspectArguments& a) {
           "{} holds a learner with its settings: leave out --target, --inputs, --learner, "
           "--preset, --hidden and --set",
           a.data));
+    if (a.json) {
+      fmt::print("{}", kept_json(a.data, a.fields.key));
+      return;
+    }
     return describe_file(a.data, a.fields.key);
   }
   Dataset data;

@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "kalstream/settings.h"
+
 namespace kalstream {
 namespace {
 
@@ -15,6 +17,14 @@ Json field(const Schema::Field& f) {
   if (f.later) json["later"] = true;
   if (f.slots > 0) json["values"] = f.values;
   return json;
+}
+
+// An id that may come is nothing that is there.
+Json fields(const Schema& schema) {
+  Json list = Json::array();
+  for (const Schema::Field& f : schema.fields)
+    if (!(f.later && f.role == Role::id)) list.push_back(field(f));
+  return list;
 }
 
 const char* name_of(Format format) {
@@ -31,7 +41,7 @@ const char* name_of(Format format) {
 }  // namespace
 
 std::string schema_json(const Dataset& data) {
-  Json json{{"source", data.source},
+  const Json json{{"source", data.source},
             {"format", name_of(data.dialect.format)},
             {"delimiter", mark(data.dialect.delimiter)},
             {"decimal", mark(data.dialect.decimal)},
@@ -39,9 +49,18 @@ std::string schema_json(const Dataset& data) {
             {"time_form", to_string(data.schema.time_form)},
             {"rows", data.rows()},
             {"labels", data.labels},
-            {"fields", Json::array()}};
-  for (const Schema::Field& f : data.schema.fields)
-    if (!(f.later && f.role == Role::id)) json["fields"].push_back(field(f));
+            {"fields", fields(data.schema)}};
+  return json.dump(2) + "\n";
+}
+
+std::string schema_json(const Schema& schema, const Learner* learner) {
+  Json json{{"learner", nullptr}, {"samples", nullptr}};
+  if (learner != nullptr) {
+    json["learner"] = name_of(learner->recipe()->options.rule);
+    json["samples"] = learner->samples();
+  }
+  json["time_form"] = to_string(schema.time_form);
+  json["fields"] = fields(schema);
   return json.dump(2) + "\n";
 }
 

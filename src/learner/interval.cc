@@ -159,7 +159,7 @@ class Intervals::Output {
 
   double alpha_;  // of the targets may be missed on either side
   ErrorSize size_;
-  Scores scores_;
+  ScoreWindow scores_;
   Level low_;
   Level high_;
   Range range_;

@@ -12,13 +12,13 @@ namespace kalstream {
 
 /// The last scores e/σ, in order of time and of size. At the start, those of a Laplace
 /// distribution.
-class Scores {
+class ScoreWindow {
  public:
   static constexpr std::size_t window = 1024;
   static constexpr double largest = 1e6;
   static constexpr double tail = 0.25;  // ξ
 
-  Scores() : by_time_(window), by_size_(window) { reset(); }
+  ScoreWindow() : by_time_(window), by_size_(window) { reset(); }
 
   void reset() {
     n_ = oldest_ = 0;
