@@ -18,7 +18,8 @@
 #include <filesystem>
 #include <map>
 
-#include "config/settings.h"
+#include "eval/contenders.h"
+#include "kalstream/settings.h"
 #include "core/rng.h"
 #include "data/source.h"
 #include "eval/parallel.h"

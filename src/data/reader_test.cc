@@ -332,7 +332,7 @@ std::string gzipped(const std::string& text) {
   z.next_out = reinterpret_cast<Bytef*>(out.data());
   z.avail_out = static_cast<uInt>(out.size());
   deflate(&z, Z_FINISH);
-  out.resize(out.size() - z.avail_out);
+  out.erase(z.total_out);
   deflateEnd(&z);
   return out;
 }
