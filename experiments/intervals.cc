@@ -18,13 +18,13 @@
 #include <filesystem>
 #include <map>
 
-#include "eval/contenders.h"
-#include "kalstream/settings.h"
 #include "core/rng.h"
 #include "data/source.h"
+#include "eval/contenders.h"
 #include "eval/parallel.h"
 #include "io/machine.h"
 #include "kalstream/interval.h"
+#include "kalstream/settings.h"
 #include "view/table.h"
 
 namespace {

@@ -4,8 +4,9 @@ namespace kalstream::cli {
 
 void add_field_options(CLI::App& command, FieldChoice& choice) {
   command
-      .add_option("--target", choice.targets,
-                  "Target fields, by name or number from 1 (default: 'target', else the last number)")
+      .add_option(
+          "--target", choice.targets,
+          "Target fields, by name or number from 1 (default: 'target', else the last number)")
       ->delimiter(',')
       ->allow_extra_args(false);
   command
@@ -26,7 +27,8 @@ void add_field_options(CLI::App& command, FieldChoice& choice) {
 
 void add_column_names(CLI::App& command, std::vector<std::string>& names) {
   command
-      .add_option("--columns", names, "Names of the columns, for CSV whose header does not come along")
+      .add_option("--columns", names,
+                  "Names of the columns, for CSV whose header does not come along")
       ->delimiter(',')
       ->allow_extra_args(false);
 }

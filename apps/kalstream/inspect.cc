@@ -8,10 +8,11 @@
 #include <memory>
 
 #include "commands.h"
-#include "field_options.h"
 #include "data/source.h"
+#include "engine/checkpoint.h"
 #include "eval/contenders.h"
 #include "eval/statistics.h"
+#include "field_options.h"
 #include "io/schema_json.h"
 #include "io/snapshot_file.h"
 #include "kalstream/settings.h"
@@ -19,7 +20,6 @@
 #include "learner/footprint.h"
 #include "schema/rules.h"
 #include "stores/folder_store.h"
-#include "engine/checkpoint.h"
 #include "view/progress.h"
 #include "view/table.h"
 
@@ -242,8 +242,8 @@ void describe_file(const std::string& file, const std::string& key) {
       fmt::print(
           "\nstream: {} records, {} refused; {} samples, {} targets learnt, {} missing, {} too "
           "late; {} updates gated, {} rejected; {} inputs held\n",
-          counts.records, counts.refused, counts.samples, counts.learnt, counts.missing, counts.late,
-          counts.gated, counts.rejected, counts.held);
+          counts.records, counts.refused, counts.samples, counts.learnt, counts.missing,
+          counts.late, counts.gated, counts.rejected, counts.held);
     }
   } catch (const SnapshotError& error) {
     throw SnapshotError(fmt::format("{}: {}", file, error.what()));
@@ -275,10 +275,12 @@ void inspect(InspectArguments& a) {
     return describe_file(a.data, a.fields.key);
   }
   Dataset data;
-  if (!a.data.empty()) data = load(a.data, is_generated(a.data) ? 5000 : 0,
-                {.fields = a.fields, .columns = a.columns});
+  if (!a.data.empty())
+    data =
+        load(a.data, is_generated(a.data) ? 5000 : 0, {.fields = a.fields, .columns = a.columns});
   if (a.json) {
-    if (a.data.empty()) throw std::invalid_argument("--json prints the fields of data; name a file");
+    if (a.data.empty())
+      throw std::invalid_argument("--json prints the fields of data; name a file");
     fmt::print("{}", schema_json(data));
     return;
   }
@@ -310,7 +312,8 @@ void add_inspect(CLI::App& app) {
   cmd->add_option("--key", a->fields.key,
                   "As for stream; of a stream's folder: the key whose model to show");
   add_column_names(*cmd, a->columns);
-  cmd->add_flag("--json", a->json, "Print how the data is understood: format, fields and their roles");
+  cmd->add_flag("--json", a->json,
+                "Print how the data is understood: format, fields and their roles");
   cmd->add_option("--learner", a->learners, "Learners, as for run")
       ->delimiter(',')
       ->allow_extra_args(false);

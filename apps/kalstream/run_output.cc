@@ -10,9 +10,9 @@
 #include <stdexcept>
 
 #include "comparison_view.h"
-#include "kalstream/settings.h"
 #include "io/atomic_file.h"
 #include "io/results.h"
+#include "kalstream/settings.h"
 #include "predictions_chart.h"
 #include "result_tables.h"
 #include "schema/rules.h"
@@ -116,8 +116,8 @@ void write_results(const RunArguments& a, const RunReport& r) {
   write(a.plot_weights, [&] { return weight_curves(r.data, r.contenders, r.outcomes); });
   std::fflush(stdout);
   if (!a.quiet)
-    fmt::print(stderr, "{}{}{}{}", remarks_on_fields(r.data), remark_on_held(r), remarks(r.data, r.outcomes, a.horizon),
-               remarks_on_options(a, r.data, r.contenders));
+    fmt::print(stderr, "{}{}{}{}", remarks_on_fields(r.data), remark_on_held(r),
+               remarks(r.data, r.outcomes, a.horizon), remarks_on_options(a, r.data, r.contenders));
 }
 
 }  // namespace kalstream::cli

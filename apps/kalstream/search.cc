@@ -9,11 +9,11 @@
 
 #include "checks.h"
 #include "commands.h"
-#include "field_options.h"
 #include "comparison_view.h"
 #include "data/source.h"
 #include "eval/contenders.h"
 #include "eval/parallel.h"
+#include "field_options.h"
 #include "io/atomic_file.h"
 #include "scaling.h"
 #include "search/grid.h"

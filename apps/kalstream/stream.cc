@@ -188,11 +188,9 @@ void stream(const StreamArguments& a) {
   DriverOptions options = options_of(a, say);
   const auto store = open_store(a);
   Signals signals;
-  LineRecords source({.follow = a.follow,
-                      .format = format_of(a.format),
-                      .columns = a.columns,
-                      .replay = a.replay},
-                     signals.descriptor());
+  LineRecords source(
+      {.follow = a.follow, .format = format_of(a.format), .columns = a.columns, .replay = a.replay},
+      signals.descriptor());
   Driver driver(std::move(options), source, store.get(), signals);
   if (a.resume) driver.resume();
   if (const auto* file = dynamic_cast<FileStore*>(store.get()); file && !file->remark().empty())

@@ -1,5 +1,5 @@
-// Which field of a stream is what: found once, by one set of rules (docs/data.md), for every format and
-// every way into kalstream; part of every snapshot and checkpoint; compared by name.
+// Which field of a stream is what: found once, by one set of rules (docs/data.md), for every format
+// and every way into kalstream; part of every snapshot and checkpoint; compared by name.
 #pragma once
 
 #include <cstddef>

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kalstream/settings.h"
 #include "core/archive.h"
 #include "core/finite.h"
 #include "engine/checkpoint.h"
+#include "kalstream/settings.h"
 #include "kalstream/snapshot.h"
 #include "schema/rules.h"
 
@@ -51,11 +51,13 @@ const Answer* Engine::take(const Record& record) {
   if (!reader_->read(record, sample_)) return turn_away(reader_->problem());
   const bool label = sample_.kind == Sample::Kind::label;
   if (!label && sample_.missing > 0 && !options_.hold_missing)
-    return turn_away("without a number: " + reader_->missing_inputs(sample_) +
-                  "; every line needs all inputs (or an id and the target of an earlier one); with "
-                  "--missing hold they keep their last values");
+    return turn_away(
+        "without a number: " + reader_->missing_inputs(sample_) +
+        "; every line needs all inputs (or an id and the target of an earlier one); with "
+        "--missing hold they keep their last values");
   if (!std::ranges::all_of(sample_.x, is_usable) || !std::ranges::all_of(sample_.d, is_usable))
-    return turn_away("a number is beyond ±1e100; rescale the data, or leave it away if it is missing");
+    return turn_away(
+        "a number is beyond ±1e100; rescale the data, or leave it away if it is missing");
   StreamModel* model = nullptr;
   try {
     model = model_for(sample_);
@@ -65,7 +67,7 @@ const Answer* Engine::take(const Record& record) {
   if (model == nullptr) return answer({.status = Answer::Status::late});
   if (!label && !model->complete(sample_.x))
     return turn_away("no number has come yet for " + reader_->missing_inputs(sample_) +
-                  ", so there is none to hold; lines are refused until one has");
+                     ", so there is none to hold; lines are refused until one has");
   counts_.held += sample_.missing;
   if (!label && listener_ != nullptr) listener_->took(sample_.x);
   owing_ = model;
@@ -150,8 +152,9 @@ bool Engine::settle(const Record& record) {
                 ? kalstream::settle(record, options_.fields)
                 : settle_as(options_.start_schema, record, options_.fields));
     } else {
-      turn_away("the line says nothing of what the stream is made of: it has but an id and a target, "
-             "or no value at all; a sample has to come first");
+      turn_away(
+          "the line says nothing of what the stream is made of: it has but an id and a target, "
+          "or no value at all; a sample has to come first");
     }
     return settled();
   } catch (const SchemaError& error) {
@@ -181,11 +184,10 @@ Recipe Engine::recipe() const {
   const std::size_t outputs = schema().outputs();
   if (!options_.start) return options_.recipe(inputs, outputs);
   if (options_.start->inputs() != inputs || options_.start->outputs() != outputs)
-    throw std::invalid_argument("the learner to begin with has " +
-                                std::to_string(options_.start->inputs()) + " inputs and " +
-                                std::to_string(options_.start->outputs()) +
-                                " targets, the stream " + std::to_string(inputs) + " and " +
-                                std::to_string(outputs));
+    throw std::invalid_argument(
+        "the learner to begin with has " + std::to_string(options_.start->inputs()) +
+        " inputs and " + std::to_string(options_.start->outputs()) + " targets, the stream " +
+        std::to_string(inputs) + " and " + std::to_string(outputs));
   return *options_.start->recipe();
 }
 
@@ -200,9 +202,10 @@ void Engine::require_same_learner(const std::string& before, bool with_seed) con
   std::string here = without(text_of(*recipe_), "threads");
   if (!with_seed) here = without(here, "seed");
   if (there == here) return;
-  throw SnapshotError("its learner is another than the options say; use the same options as before, "
-                      "or another checkpoint\n  there: " +
-                      there + "\n  here:  " + here);
+  throw SnapshotError(
+      "its learner is another than the options say; use the same options as before, "
+      "or another checkpoint\n  there: " +
+      there + "\n  here:  " + here);
 }
 
 void Engine::exchange(Archive& archive) {

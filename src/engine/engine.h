@@ -69,9 +69,9 @@ class Engine final : private ModelListener {
   const Models* models() const { return models_ ? &*models_ : nullptr; }
   const StepReport& last_step() const { return last_step_; }
 
-  /// All but the models, to or from a checkpoint, when nothing is left to learn; from one before the
-  /// first record. Throws
-  /// SnapshotError or SchemaError, naming both sides, if it is that of another learner or stream.
+  /// All but the models, to or from a checkpoint, when nothing is left to learn; from one before
+  /// the first record. Throws SnapshotError or SchemaError, naming both sides, if it is that of
+  /// another learner or stream.
   void exchange(Archive& archive);
   /// The same from a checkpoint of format 1 or 2, whose fields were known by `schema`.
   void exchange_old(Archive& archive, const Counts& counts, Schema schema);

@@ -30,8 +30,8 @@ struct Said {
 };
 
 Said copy_of(const Answer& a) {
-  Said said{a.status, a.sample, std::string(a.reason), std::string(a.id), std::string(a.key),
-            std::string(a.time)};
+  Said said{a.status,          a.sample,           std::string(a.reason),
+            std::string(a.id), std::string(a.key), std::string(a.time)};
   said.prediction.assign(a.prediction.begin(), a.prediction.end());
   said.target.assign(a.target.begin(), a.target.end());
   said.forecast.assign(a.forecast.begin(), a.forecast.end());
@@ -47,9 +47,9 @@ Said copy_of(const Answer& a) {
 EngineOptions options(const Rule& rule = Rls{}) {
   EngineOptions o;
   o.recipe = [rule](std::size_t inputs, std::size_t outputs) {
-    return Recipe{{.network = {.inputs = inputs, .hidden = 3, .outputs = outputs, .window = 4},
-                   .rule = rule},
-                  !takes_raw_data(rule)};
+    return Recipe{
+        {.network = {.inputs = inputs, .hidden = 3, .outputs = outputs, .window = 4}, .rule = rule},
+        !takes_raw_data(rule)};
   };
   return o;
 }
@@ -407,8 +407,7 @@ TEST(Engine, ManySamplesMayWait) {
   o.model.max_delay = 100'000;
   Stream stream(o);
   const int n = 20'000;
-  for (int t = 0; t < n; ++t)
-    stream.line("{\"id\":" + std::to_string(t) + ",\"a\":1}");
+  for (int t = 0; t < n; ++t) stream.line("{\"id\":" + std::to_string(t) + ",\"a\":1}");
   for (int t = n - 1; t >= 0; --t)  // the worst order for whoever looks from one end
     EXPECT_EQ(stream.line("{\"id\":" + std::to_string(t) + ",\"target\":1}")->status,
               Status::labelled);

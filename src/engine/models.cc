@@ -49,8 +49,8 @@ StreamModel* Models::find(const std::string& key) {
     if (checkpoint.key != key) throw SnapshotError("it is the model of another key");
     model = model_of(checkpoint, &options_);
   } catch (const SnapshotError& error) {
-    throw SnapshotError("the stored model of key " + shown(key) + " cannot be used: " +
-                        error.what());
+    throw SnapshotError("the stored model of key " + shown(key) +
+                        " cannot be used: " + error.what());
   }
   if (models_.size() >= most_) make_room();
   put(key, std::move(model));
@@ -78,7 +78,8 @@ void Models::make_room() {
   for (std::size_t k = 0; k < leave; ++k) {
     --first;
     if (first->changed || first->on_its_way)
-      leaving.push_back({first->key, to_bytes({.key = first->key, .model = first->model->to_bytes()})});
+      leaving.push_back(
+          {first->key, to_bytes({.key = first->key, .model = first->model->to_bytes()})});
   }
   store_->put(std::move(leaving));
   for (auto e = first; e != models_.end(); ++e) {

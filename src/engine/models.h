@@ -50,7 +50,7 @@ class Models {
     std::unique_ptr<StreamModel> model;
     bool changed = false;
     bool on_its_way = false;  // in a commit that is not made yet: the store does not have it
-    bool stored = false;  // the store has a state of it, perhaps an older one
+    bool stored = false;      // the store has a state of it, perhaps an older one
   };
 
   StreamModel* touch(std::list<Entry>::iterator entry);

@@ -19,8 +19,8 @@ class Scores {
 
   const RunningScore& errors() const { return errors_; }
   std::uint64_t intervals() const { return intervals_; }
-  double coverage() const;                              ///< NaN before the first interval
-  double recent_coverage() const { return recent_; }    ///< of about the last thousand
+  double coverage() const;                            ///< NaN before the first interval
+  double recent_coverage() const { return recent_; }  ///< of about the last thousand
 
   void exchange(Archive& archive);
   /// All that models of formats 1 and 2 had.

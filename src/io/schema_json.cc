@@ -41,15 +41,16 @@ const char* name_of(Format format) {
 }  // namespace
 
 std::string schema_json(const Dataset& data) {
-  const Json json{{"source", data.source},
-            {"format", name_of(data.dialect.format)},
-            {"delimiter", mark(data.dialect.delimiter)},
-            {"decimal", mark(data.dialect.decimal)},
-            {"header", data.dialect.format == Format::delimited ? Json(data.dialect.header) : Json()},
-            {"time_form", to_string(data.schema.time_form)},
-            {"rows", data.rows()},
-            {"labels", data.labels},
-            {"fields", fields(data.schema)}};
+  const Json json{
+      {"source", data.source},
+      {"format", name_of(data.dialect.format)},
+      {"delimiter", mark(data.dialect.delimiter)},
+      {"decimal", mark(data.dialect.decimal)},
+      {"header", data.dialect.format == Format::delimited ? Json(data.dialect.header) : Json()},
+      {"time_form", to_string(data.schema.time_form)},
+      {"rows", data.rows()},
+      {"labels", data.labels},
+      {"fields", fields(data.schema)}};
   return json.dump(2) + "\n";
 }
 

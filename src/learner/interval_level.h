@@ -34,7 +34,8 @@ class Level {
   /// holds every score up to b, since no other was below −b. So u cannot fall further but by the
   /// misses of bounds made before.
   double excess(double b, double late) const {
-    const double p = std::pow(1 + 2 * ScoreWindow::tail * b, -1 / ScoreWindow::tail) / (ScoreWindow::window + 1);
+    const double p =
+        std::pow(1 + 2 * ScoreWindow::tail * b, -1 / ScoreWindow::tail) / (ScoreWindow::window + 1);
     const double g = gentleness(late);
     const double least = u_at(std::log(p / (1 - p)));
     return (u_at(largest_a) * g - std::min(least * g, least)) / rate + late + 1;

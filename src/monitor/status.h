@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "monitor/latency.h"
 #include "engine/running_score.h"
+#include "monitor/latency.h"
 #include "monitor/warning.h"
 
 namespace kalstream {

@@ -25,9 +25,8 @@ inline constexpr std::size_t warning_kinds = 10;
 /// As metrics name it: "stuck_input".
 constexpr const char* to_string(Warning kind) {
   constexpr std::array<const char*, warning_kinds> names = {
-      "stuck_input",  "unusual_input", "drift",           "exploding_error",  "coverage",
-      "refused_line", "late_label",    "rejected_update", "failed_checkpoint",
-      "failed_metrics"};
+      "stuck_input",  "unusual_input", "drift",           "exploding_error",   "coverage",
+      "refused_line", "late_label",    "rejected_update", "failed_checkpoint", "failed_metrics"};
   return names[static_cast<std::size_t>(kind)];
 }
 

@@ -29,18 +29,18 @@ class Source {
 
   virtual ~Source() = default;
 
-  /// Waits no longer than `most`, or until woken. Throws std::runtime_error if it cannot be read any
-  /// more.
+  /// Waits no longer than `most`, or until woken. Throws std::runtime_error if it cannot be read
+  /// any more.
   virtual Event next(Record& record, std::chrono::milliseconds most) = 0;
   virtual const std::string& problem() const = 0;
 
   /// Since when the last one has been there, as far as that can be known.
   virtual std::chrono::steady_clock::time_point arrival() const = 0;
 
-  virtual std::uint64_t line() const = 0;      ///< number of the last one, from 1
-  virtual std::string place() const = 0;       ///< of it, for messages: "log.csv:17"
+  virtual std::uint64_t line() const = 0;  ///< number of the last one, from 1
+  virtual std::string place() const = 0;   ///< of it, for messages: "log.csv:17"
   virtual const std::string& name() const = 0;
-  virtual bool is_json() const = 0;            ///< how its records are written
+  virtual bool is_json() const = 0;  ///< how its records are written
 
   /// Where it stands: behind the last record. Read before the first next().
   virtual void exchange(Archive& archive) = 0;
@@ -67,7 +67,8 @@ struct KeyedState {
   Bytes state;
 };
 
-/// State that outlives the process. What it holds after a crash is what the last commit held, whole.
+/// State that outlives the process. What it holds after a crash is what the last commit held,
+/// whole.
 class StateStore {
  public:
   virtual ~StateStore() = default;
@@ -88,8 +89,8 @@ class StateStore {
   /// What is put from now on belongs to a later commit than the one that is given this ticket.
   virtual std::uint64_t begin_commit() = 0;
   /// From now on the state of the stream is this, and that of the models what was put before the
-  /// ticket, or comes with it. Throws std::runtime_error, and all stays as it was, if that cannot be
-  /// done. May run in another thread than the rest, but only once at a time.
+  /// ticket, or comes with it. Throws std::runtime_error, and all stays as it was, if that cannot
+  /// be done. May run in another thread than the rest, but only once at a time.
   virtual void commit(std::uint64_t ticket, Bytes stream, std::vector<KeyedState> models) = 0;
 };
 

@@ -193,8 +193,7 @@ class Settling {
         give(k, Role::time, "time");
         const auto found = time_in(value(k));
         if (!found)
-          throw SchemaError("the time " + shown(names_[k]) + " is " +
-                            shown(value(k).text, '\'') +
+          throw SchemaError("the time " + shown(names_[k]) + " is " + shown(value(k).text, '\'') +
                             ", which is no time stamp that is known (docs/data.md lists them)");
         schema_.time_form = found->form;
       }
@@ -307,8 +306,7 @@ void require_learnt(const Schema& schema, const FieldChoice& choice) {
   if (!choice.targets.empty())
     require_same("--target", resolved(schema, choice.targets), schema.names(Role::target));
   if (!choice.inputs.empty())
-    require_same("--inputs",
-                 choice.has_no_inputs() ? Names{} : resolved(schema, choice.inputs),
+    require_same("--inputs", choice.has_no_inputs() ? Names{} : resolved(schema, choice.inputs),
                  schema.names(Role::input));
   for (const std::string& category : resolved(schema, choice.categories))
     if (std::ranges::none_of(schema.fields, [&](const Schema::Field& f) {

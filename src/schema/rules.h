@@ -28,8 +28,8 @@ Schema settle(const Record& first, const FieldChoice& choice);
 /// naming both sides, if the record lacks one of them or the user chooses others.
 Schema settle_as(const Schema& before, const Record& first, const FieldChoice& choice);
 
-/// Of a stream that goes on after a pause: throws SchemaError, naming both sides, if the user chooses
-/// other fields than the schema has …
+/// Of a stream that goes on after a pause: throws SchemaError, naming both sides, if the user
+/// chooses other fields than the schema has …
 void require_choice(const Schema& schema, const FieldChoice& choice);
 /// … or if a record lacks fields and has others in their place.
 void require_fields(const Schema& schema, const Record& record);

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 
-
 namespace kalstream {
 namespace {
 
@@ -47,8 +46,7 @@ bool SampleReader::read(const Record& record, Sample& sample) {
       static_cast<std::size_t>(std::count_if(sample.x.begin(), sample.x.end(), is_missing));
   sample.d.clear();
   if (std::none_of(target_.begin(), target_.end(), is_missing)) sample.d = target_;
-  const bool label =
-      !inputs_.empty() && present_ == 0 && !sample.id.empty() && !sample.d.empty();
+  const bool label = !inputs_.empty() && present_ == 0 && !sample.id.empty() && !sample.d.empty();
   sample.kind = label ? Sample::Kind::label : Sample::Kind::inputs;
   if (label) sample.missing = 0;
   return true;

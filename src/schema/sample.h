@@ -18,16 +18,16 @@ struct Sample {
   };
 
   Kind kind = Kind::inputs;
-  std::string id;              ///< empty: none
-  bool id_is_text = false;     ///< in JSON: was written with quotes
-  std::string key;             ///< empty: none
-  std::string time;            ///< as written; empty: none
-  bool time_is_text = true;    ///< as id_is_text
-  std::int64_t moment = 0;     ///< nanoseconds since 1970 …
-  bool has_moment = false;     ///< … if the time tells
-  std::vector<double> x;       ///< finite, or NaN: missing
-  std::size_t missing = 0;     ///< of x
-  std::vector<double> d;       ///< as x, but all of it; empty: the target is missing
+  std::string id;            ///< empty: none
+  bool id_is_text = false;   ///< in JSON: was written with quotes
+  std::string key;           ///< empty: none
+  std::string time;          ///< as written; empty: none
+  bool time_is_text = true;  ///< as id_is_text
+  std::int64_t moment = 0;   ///< nanoseconds since 1970 …
+  bool has_moment = false;   ///< … if the time tells
+  std::vector<double> x;     ///< finite, or NaN: missing
+  std::size_t missing = 0;   ///< of x
+  std::vector<double> d;     ///< as x, but all of it; empty: the target is missing
 };
 
 /// Reads records by a schema, which categories add their values to.

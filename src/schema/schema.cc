@@ -28,8 +28,9 @@ const char* to_string(Role role) {
 }
 
 const char* to_string(TimeForm form) {
-  constexpr std::array names{"none",         "year first",   "day first",   "month first", "seconds",
-                             "milliseconds", "microseconds", "nanoseconds", "number"};
+  constexpr std::array names{"none",         "year first",  "day first",
+                             "month first",  "seconds",     "milliseconds",
+                             "microseconds", "nanoseconds", "number"};
   return names[static_cast<std::size_t>(form)];
 }
 

@@ -27,9 +27,11 @@ constexpr std::array<std::string_view, 9> time_words{
 
 bool speaks_of_time(std::string_view name) {
   const auto words = words_of(name);
-  return std::ranges::any_of(words, [](const std::string& word) {
-    return std::ranges::find(time_words, word) != time_words.end();
-  }) || (words.size() > 1 && words.back() == "at");
+  return std::ranges::any_of(words,
+                             [](const std::string& word) {
+                               return std::ranges::find(time_words, word) != time_words.end();
+                             }) ||
+         (words.size() > 1 && words.back() == "at");
 }
 
 bool is_named_time(std::string_view name) {
@@ -78,7 +80,9 @@ std::optional<FoundForm> time_in(const Value& value) {
   if (value.kind == Value::Kind::text) return form_of(value.text);
   if (value.kind != Value::Kind::number) return {};
   const auto epoch = epoch_form_of(value.number);
-  return FoundForm{epoch ? *epoch : is_date_number(value) ? TimeForm::year_first : TimeForm::number};
+  return FoundForm{epoch                   ? *epoch
+                   : is_date_number(value) ? TimeForm::year_first
+                                           : TimeForm::number};
 }
 
 FoundTime time_fields(const Record& record, const std::vector<bool>& free) {

@@ -13,17 +13,17 @@ namespace kalstream {
 /// A moment: nanoseconds since 1970, UTC. A text without a zone is taken for UTC.
 struct Timestamp {
   std::int64_t nanoseconds = 0;
-  bool zoned = false;      ///< the text said in which zone
-  bool has_date = true;    ///< false: a time of day alone, since midnight
-  bool has_clock = true;   ///< false: a date alone
+  bool zoned = false;     ///< the text said in which zone
+  bool has_date = true;   ///< false: a time of day alone, since midnight
+  bool has_clock = true;  ///< false: a date alone
 };
 
 /// A text that is, as a whole, a time stamp of this form; nothing if it is none.
 std::optional<Timestamp> parse_time(std::string_view text, TimeForm form);
 
-/// The form a text is written in, and whether that is sure: 01/02/2024 may be two days, and is taken
-/// for the second of January. Nothing if it is no time stamp. (A time of day alone, 12:30, has the
-/// form year_first.)
+/// The form a text is written in, and whether that is sure: 01/02/2024 may be two days, and is
+/// taken for the second of January. Nothing if it is no time stamp. (A time of day alone, 12:30,
+/// has the form year_first.)
 struct FoundForm {
   TimeForm form = TimeForm::none;
   bool sure = true;

@@ -60,7 +60,9 @@ class Database {
 /// Rolls back what was not committed.
 class Transaction {
  public:
-  explicit Transaction(Database& database) : database_(database) { database_.run("BEGIN IMMEDIATE"); }
+  explicit Transaction(Database& database) : database_(database) {
+    database_.run("BEGIN IMMEDIATE");
+  }
   ~Transaction();
   void commit();
 

@@ -26,7 +26,7 @@ std::optional<Bytes> read_sound(const fs::path& path, std::string& remark) {
       checkpoint_of(bytes);
       if (!wrong.empty())
         remark = path.string() + ": " + wrong + "; going on from the one before it, " +
-                  previous.string();
+                 previous.string();
       return bytes;
     } catch (const SnapshotError& error) {
       if (wrong.empty()) wrong = error.what();

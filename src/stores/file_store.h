@@ -9,7 +9,8 @@
 namespace kalstream {
 
 /// What a checkpoint file holds, or, if it is damaged, the one before it; nothing if there is none.
-/// `remark` says what had to be done. Throws SnapshotError if there is something, and nothing sound.
+/// `remark` says what had to be done. Throws SnapshotError if there is something, and nothing
+/// sound.
 std::optional<Bytes> read_sound(const std::filesystem::path& path, std::string& remark);
 
 /// The file is replaced whole; the one before it is kept with ".previous" added to its name, and

@@ -34,10 +34,11 @@ struct FolderStore::Spilled {
     }
   } database;
   Database::Statement put{database, "INSERT OR REPLACE INTO spilled VALUES (?1, ?2, ?3)"};
-  Database::Statement get{
-      database, "SELECT state FROM spilled WHERE key = ?1 ORDER BY epoch DESC LIMIT 1"};
+  Database::Statement get{database,
+                          "SELECT state FROM spilled WHERE key = ?1 ORDER BY epoch DESC LIMIT 1"};
   Database::Statement before{
-      database, "SELECT state FROM spilled WHERE key = ?1 AND epoch <= ?2 ORDER BY epoch DESC LIMIT 1"};
+      database,
+      "SELECT state FROM spilled WHERE key = ?1 AND epoch <= ?2 ORDER BY epoch DESC LIMIT 1"};
   Database::Statement holds{database, "SELECT 1 FROM spilled WHERE key = ?1"};
   Database::Statement keys{database, "SELECT DISTINCT key FROM spilled WHERE epoch <= ?1"};
   Database::Statement forget{database, "DELETE FROM spilled WHERE epoch <= ?1"};
@@ -70,9 +71,9 @@ FolderStore::FolderStore(fs::path folder) : folder_(std::move(folder)) {
   fs::create_directories(folder_);
   const bool known = fs::exists(folder_ / "state.db") || fs::exists(folder_ / "stream.kal");
   if (!known && !fs::is_empty(folder_))
-    throw std::invalid_argument(fmt::format(
-        "--checkpoint {}: the folder is not empty and holds no stream; name another",
-        folder_.string()));
+    throw std::invalid_argument(
+        fmt::format("--checkpoint {}: the folder is not empty and holds no stream; name another",
+                    folder_.string()));
   lock_ = std::make_unique<Lock>(folder_ / "lock");
   writer_ = std::make_unique<Database>(folder_ / "state.db");
   writer_->run(
@@ -93,9 +94,7 @@ FolderStore::~FolderStore() {
   remove_spilled(folder_);
 }
 
-std::optional<Bytes> FolderStore::stream() {
-  return first_row(committed_->stream);
-}
+std::optional<Bytes> FolderStore::stream() { return first_row(committed_->stream); }
 
 std::optional<Bytes> FolderStore::get(const std::string& key) {
   {
@@ -195,8 +194,8 @@ std::optional<Bytes> read_folder(const fs::path& folder, const std::optional<std
   if (!fs::exists(folder / "state.db"))
     throw std::runtime_error(folder.string() + ": holds no stream (there is no state.db)");
   Database database(folder / "state.db");
-  Database::Statement statement(database, key ? "SELECT state FROM models WHERE key = ?1"
-                                              : "SELECT state FROM stream");
+  Database::Statement statement(
+      database, key ? "SELECT state FROM models WHERE key = ?1" : "SELECT state FROM stream");
   if (key) statement.with(1, *key);
   return first_row(statement);
 }

@@ -11,8 +11,8 @@
 namespace kalstream {
 
 /// state.db (SQLite) holds what was committed. Models that leave memory between two commits go to
-/// spill.db, which means nothing to the next process. What an earlier version has left in the folder
-/// (stream.kal and models/) is taken over the first time.
+/// spill.db, which means nothing to the next process. What an earlier version has left in the
+/// folder (stream.kal and models/) is taken over the first time.
 class FolderStore final : public StateStore {
  public:
   /// Throws std::runtime_error if it cannot be used, std::invalid_argument if it is a folder of

@@ -78,8 +78,13 @@ TEST(FolderStore, KeepsModels) {
 TEST(FolderStore, AnyKeyIsAKey) {
   const TemporaryFolder folder;
   FolderStore store(folder.path / "s");
-  const std::vector<std::string> keys{"../a b", std::string("a\0b", 3), "ä", "A", "a",
-                                      std::string(100'000, 'x'), std::string(100'001, 'x')};
+  const std::vector<std::string> keys{"../a b",
+                                      std::string("a\0b", 3),
+                                      "ä",
+                                      "A",
+                                      "a",
+                                      std::string(100'000, 'x'),
+                                      std::string(100'001, 'x')};
   std::vector<KeyedState> models;
   for (const std::string& key : keys) models.push_back(state(key, key));
   commit(store, "s", models);

@@ -55,8 +55,8 @@ bool Driver::handle(Source::Event event, Sink& sink) {
   if (event == Source::Event::idle) return true;
   const bool was_settled = engine_.settled();
   delivered_ = false;
-  const Answer* answer = event == Source::Event::problem ? engine_.refuse(source_.problem())
-                                                         : engine_.take(record_);
+  const Answer* answer =
+      event == Source::Event::problem ? engine_.refuse(source_.problem()) : engine_.take(record_);
   if (!was_settled && engine_.settled()) {
     monitor_.begin(engine_);
     for (const std::string& remark : remarks(engine_.schema())) monitor_.say(remark);
@@ -91,8 +91,8 @@ void Driver::look_at_clock() {
   monitor_.look_at_clock(engine_, checkpoints_.get());
 }
 
-// A record whose answer nobody took is to be taken again, if its source can go back to it: then what
-// it has taught is not kept.
+// A record whose answer nobody took is to be taken again, if its source can go back to it: then
+// what it has taught is not kept.
 void Driver::finish() {
   if (checkpoints_) checkpoints_->finish(/*one_more=*/delivered_ || !source_.can_go_back());
 }

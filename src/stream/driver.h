@@ -19,8 +19,8 @@ struct DriverOptions {
 };
 
 /// Takes, answers and learns until the end of the stream, SIGTERM or SIGINT, with checkpoints at
-/// intervals, at SIGHUP and at the end. What is in a checkpoint is what the records up to there have
-/// made, and nothing else: to go on from one is never to have stopped.
+/// intervals, at SIGHUP and at the end. What is in a checkpoint is what the records up to there
+/// have made, and nothing else: to go on from one is never to have stopped.
 class Driver {
  public:
   /// `store` may be nullptr. Throws std::runtime_error for a metrics file or port that cannot be

@@ -11,7 +11,7 @@
 namespace kalstream {
 
 struct LineOptions {
-  std::string follow;                ///< a file that grows; empty: the descriptor `in`
+  std::string follow;  ///< a file that grows; empty: the descriptor `in`
   int in = 0;
   Format format = Format::unknown;   ///< unknown: the first line tells
   std::vector<std::string> columns;  ///< names, for text whose header is not seen
@@ -25,8 +25,8 @@ class LineRecords final : public Source {
   /// Longer lines are refused.
   static constexpr std::size_t longest_line = RecordReader::longest_line;
 
-  /// `wake` ends a wait when it becomes readable; −1: nothing does. Throws std::runtime_error if the
-  /// file cannot be opened.
+  /// `wake` ends a wait when it becomes readable; −1: nothing does. Throws std::runtime_error if
+  /// the file cannot be opened.
   LineRecords(LineOptions options, int wake);
 
   Event next(Record& record, std::chrono::milliseconds most) override;

@@ -41,7 +41,10 @@ LineSource::LineSource(int descriptor, int wake, std::size_t longest)
 }
 
 LineSource::LineSource(std::string path, int wake, std::size_t longest)
-    : path_(std::move(path)), descriptor_(open_file(path_)), wake_(wake), longest_(longest),
+    : path_(std::move(path)),
+      descriptor_(open_file(path_)),
+      wake_(wake),
+      longest_(longest),
       is_file_(is_regular(descriptor_)) {
   if (descriptor_ < 0) fail(path_ + ": cannot open the file to follow");
 }

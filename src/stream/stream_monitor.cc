@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "kalstream/settings.h"
 #include "io/atomic_file.h"
+#include "kalstream/settings.h"
 #include "kalstream/version.h"
 #include "schema/rules.h"
 #include "stream/checkpoints.h"
@@ -29,10 +29,11 @@ void StreamMonitor::begin(const Engine& engine) {
 void StreamMonitor::answered(const Answer& answer, const Engine& engine) {
   if (answer.status == Answer::Status::refused) warn(Warning::refused_line, answer.reason);
   if (answer.status == Answer::Status::late)
-    warn(Warning::late_label,
-         fmt::format("{}: no sample {} waits for a target: it is unknown, has one, or is older than "
-                     "--max-delay {}",
-                     source_.place(), answer.id, engine.options().model.max_delay));
+    warn(
+        Warning::late_label,
+        fmt::format("{}: no sample {} waits for a target: it is unknown, has one, or is older than "
+                    "--max-delay {}",
+                    source_.place(), answer.id, engine.options().model.max_delay));
   latency_.record(std::chrono::duration<double>(Clock::now() - source_.arrival()).count());
 }
 
@@ -50,9 +51,8 @@ void StreamMonitor::scored(std::span<const double> d_hat, std::span<const Interv
 
 void StreamMonitor::stepped(const StepReport& report) {
   if (!is_rejected(report.status)) return;
-  warn(Warning::rejected_update,
-       fmt::format("{}: the learner could not use the sample: {}", source_.place(),
-                   to_string(report.status)));
+  warn(Warning::rejected_update, fmt::format("{}: the learner could not use the sample: {}",
+                                             source_.place(), to_string(report.status)));
 }
 
 void StreamMonitor::warn(Warning kind, std::string_view text) {
@@ -63,7 +63,8 @@ void StreamMonitor::warn(Watch::Findings findings) {
   for (const Finding& f : findings) warn(f.kind, fmt::format("{}: {}", source_.place(), f.text));
 }
 
-void StreamMonitor::look_at_clock(const Engine& engine, const Checkpoints* checkpoints, bool at_once) {
+void StreamMonitor::look_at_clock(const Engine& engine, const Checkpoints* checkpoints,
+                                  bool at_once) {
   using namespace std::chrono_literals;
   const auto now = Clock::now();
   const auto passed = now - last_publication_;

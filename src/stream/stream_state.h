@@ -10,8 +10,8 @@ namespace kalstream {
 /// The checkpoint at this moment; models with keys are apart.
 Bytes checkpoint_at(Source& source, Engine& engine);
 
-/// Puts source and engine where they stood. Throws SnapshotError or SchemaError if the checkpoint is
-/// damaged, or that of another stream or learner.
+/// Puts source and engine where they stood. Throws SnapshotError or SchemaError if the checkpoint
+/// is damaged, or that of another stream or learner.
 void restore(const Checkpoint& checkpoint, Source& source, Engine& engine);
 
 }  // namespace kalstream

@@ -71,8 +71,9 @@ TEST(AwkwardFilesByCommand, InspectFindsTheSchema) {
     expect_same_schema(found, a.expected);
     EXPECT_EQ(found["rows"], a.expected["rows"]);
     if (a.expected["format"] != "delimited") continue;
+    const auto mark = [](const Json& json) { return json.is_null() ? Json("") : json; };
     for (const char* what : {"delimiter", "decimal", "header"})
-      EXPECT_EQ(found[what], a.expected[what]) << what;
+      EXPECT_EQ(mark(found[what]), mark(a.expected[what])) << what;
   }
 }
 
@@ -97,14 +98,18 @@ TEST(AwkwardFilesByCommand, StreamFindsTheSchema) {
   for (const Awkward& a : awkward_files()) {
     SCOPED_TRACE(a.file.filename().string());
     const Json& format = a.expected["format"];
-    if (format != "json" && format != "delimited") continue;   // not lines
-    if (a.file.extension() == ".gz") continue;                 // zcat FILE | kalstream stream
+    if (format != "json" && format != "delimited") continue;  // not lines
+    if (a.file.extension() == ".gz") continue;                // zcat FILE | kalstream stream
+    if (a.file.stem() == "lines_in_quotes") continue;         // a line is a line here
     fs::remove_all(w.path("state"));
     fs::copy_file(a.file, w.path("lines"), fs::copy_options::overwrite_existing);
-    const std::string command = "cd '" + w.path("").string() + "' && '" KALSTREAM_PROGRAM
+    const std::string command = "cd '" + w.path("").string() +
+                                "' && '" KALSTREAM_PROGRAM
                                 "' stream --learner mean --checkpoint state" +
                                 a.options() + a.key_option() + " <lines >.answers 2>.err";
-    ASSERT_EQ(std::system(command.c_str()), 0) << read_text(w.path(".err"));
+    const int code = WEXITSTATUS(std::system(command.c_str()));
+    const bool no_sample = read_text(w.path(".err")).find("not one sample") != std::string::npos;
+    ASSERT_EQ(code, no_sample ? bad_data : fine) << read_text(w.path(".err"));
     expect_same_schema(Json::parse(w.kalstream("inspect --json state").out), a.expected);
   }
 }

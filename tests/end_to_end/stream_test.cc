@@ -550,8 +550,7 @@ TEST_F(StreamTest, FollowsAFile) {
     process.kill(SIGTERM);
     EXPECT_EQ(process.wait(), fine);
   }
-  EXPECT_THAT(take_errors(),
-              HasSubstr("going on after 12 samples, in log.jsonl at line 13"));
+  EXPECT_THAT(take_errors(), HasSubstr("going on after 12 samples, in log.jsonl at line 13"));
 }
 
 TEST_F(StreamTest, ManyModelsByKey) {

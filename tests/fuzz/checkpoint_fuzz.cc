@@ -2,10 +2,10 @@
 #include <limits>
 
 #include "core/archive.h"
-#include "fuzz.h"
-#include "kalstream/snapshot.h"
 #include "engine/checkpoint.h"
 #include "engine/old_formats.h"
+#include "fuzz.h"
+#include "kalstream/snapshot.h"
 #include "schema/dialect.h"
 
 namespace kalstream {
