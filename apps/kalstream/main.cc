@@ -23,7 +23,7 @@ constexpr const char* examples = R"(Examples:
                                                     two targets, and forecasts ten rows ahead
   kalstream run my.csv --interval 0.9 --plot-predictions p.svg
                                                     predictions and their bounds, drawn
-  tail -F log.jsonl | kalstream stream --interval 0.9 --checkpoint state.kal --resume
+  kalstream stream --follow log.jsonl --interval 0.9 --checkpoint state.kal --resume
                                                     answer a live stream line by line, for months
   kalstream run 'gen:addition?n=3' --learner ekf --unscaled --stop-when-sustained
                                                     a generated stream instead of a file
