@@ -57,6 +57,44 @@ TEST(LineSource, LinesOfAPipe) {
   EXPECT_FALSE(source.is_file());
 }
 
+// What was there while its reader was busy elsewhere, with a checkpoint say, has been waiting
+// since.
+TEST(LineSource, ALineThatHadToWaitHasArrivedBefore) {
+  Pipe pipe;
+  LineSource source(pipe.ends[0], -1, 100);
+  pipe.write("one\n");
+  EXPECT_EQ(source.next(1s), Event::line);
+  const auto busy_since = std::chrono::steady_clock::now();
+  pipe.write("two\n");
+  EXPECT_EQ(source.next(1s), Event::line);
+  EXPECT_LE(source.arrival(), busy_since);
+}
+
+// Whoever opened the file may have read some of it.
+TEST(LineSource, GoesOnWhereTheDescriptorStands) {
+  const TemporaryFolder folder;
+  append(folder.path / "d", "skipped\none\ntwo\n");
+  const int descriptor = ::open((folder.path / "d").c_str(), O_RDONLY);
+  std::array<char, 8> skipped{};
+  ASSERT_EQ(::read(descriptor, skipped.data(), skipped.size()), 8);
+  std::vector<std::byte> bytes;
+  {
+    LineSource source(descriptor, -1, 100);
+    EXPECT_EQ(source.next(1s), Event::line);
+    EXPECT_EQ(source.line(), "one");
+    Archive to(bytes);
+    source.exchange(to);
+  }
+  ASSERT_EQ(::lseek(descriptor, 8, SEEK_SET), 8);
+  LineSource again(descriptor, -1, 100);
+  Archive from{std::span<const std::byte>(bytes)};
+  again.exchange(from);
+  ASSERT_TRUE(again.go_on());
+  EXPECT_EQ(again.next(1s), Event::line);
+  EXPECT_EQ(again.line(), "two");
+  ::close(descriptor);
+}
+
 TEST(LineSource, ASignalEndsTheWait) {
   Pipe pipe;
   Pipe wake;

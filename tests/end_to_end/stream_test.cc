@@ -593,6 +593,58 @@ TEST_F(StreamTest, StartsWithALearnerThatRunHasSaved) {
   EXPECT_EQ(work_.kalstream("run --data history.csv --resume s.kal --quiet").exit_code, fine);
 }
 
+TEST_F(StreamTest, CsvHasOneHeaderHoweverOftenItGoesOn) {
+  std::string rows;
+  for (int t = 0; t < 6; ++t)
+    rows += sample(t)["a"].dump() + "," + sample(t)["target"].dump() + "\n";
+  const std::string first =
+      run("--learner rls --checkpoint s.kal", "what is this?\na,y\n" + rows).out;
+  EXPECT_THAT(first, StartsWith("sample,id,status,target,prediction\n1,,learnt,"));
+  const std::string second = run("--learner rls --checkpoint s.kal --resume", rows).out;
+  EXPECT_THAT(second, StartsWith("7,,learnt,"));
+}
+
+TEST_F(StreamTest, ASecondProcessIsRefused) {
+  for (const std::string where : {"--checkpoint s.kal", "--checkpoint folder --key id"}) {
+    Process process = start("--learner rls " + where);
+    process.write(lines(0, 1));
+    ASSERT_TRUE(process.line());
+    const Ran second = run("--learner rls --resume " + where, lines(0, 5));
+    EXPECT_EQ(second.exit_code, failure);
+    EXPECT_THAT(second.err, HasSubstr("in use by process "));
+    EXPECT_EQ(second.out, "");
+  }
+}
+
+TEST_F(StreamTest, MetricsThatCannotBeWrittenAreNoCheckpoints) {
+  std::filesystem::create_directory(work_.path("m"));
+  Process process = start("--learner rls --metrics-file m/m.prom --checkpoint s.kal --json s.json");
+  process.write(lines(0, 1));
+  ASSERT_TRUE(process.line());
+  std::filesystem::remove_all(work_.path("m"));
+  process.end_input();
+  EXPECT_EQ(process.wait(), fine);
+  EXPECT_THAT(take_errors(), HasSubstr("m/m.prom"));
+  EXPECT_EQ(json::parse(read_text(work_.path("s.json")))["failed_checkpoints"], 0);
+}
+
+// The same file through run, then on as a stream: fields by name, whatever their order.
+TEST_F(StreamTest, WhatRunHasLearntIsFoundByName) {
+  std::string csv = "x,target,z\n";
+  for (int t = 0; t < 100; ++t)
+    csv += sample(t)["a"].dump() + "," + sample(t)["target"].dump() + "," + sample(t)["b"].dump() +
+           "\n";
+  work_.file("d.csv", csv);
+  ASSERT_EQ(work_.kalstream("run d.csv --learner rls --save l.kal").exit_code, fine);
+  const Ran same = run("--start l.kal --json same.json", csv);
+  ASSERT_EQ(same.exit_code, fine) << same.err;
+  EXPECT_LT(json::parse(read_text(work_.path("same.json")))["nse"], 0.5);
+  const Ran other = run("--start l.kal", "x,goal,z\n1,2,3\n");
+  EXPECT_EQ(other.exit_code, bad_data);
+  EXPECT_THAT(other.err,
+              AllOf(HasSubstr("has \"target\", which this stream lacks"), HasSubstr("\"goal\"")));
+}
+
 TEST_F(StreamTest, ErrorsSayWhatToDo) {
   const auto expect = [&](const std::string& options, int code, const std::string& text) {
     const Ran ran = run(options, lines(0, 5));
