@@ -1,5 +1,7 @@
 #include "columns.h"
 
+#include <nanobind/stl/string.h>
+
 #include <array>
 #include <charconv>
 #include <cmath>

@@ -44,20 +44,25 @@ def is_path(values: Any) -> bool:
     return isinstance(values, (str, os.PathLike))
 
 
+def times_of(table: Any) -> list[Column]:
+    """The index of a data frame, where it is one of times."""
+    index = getattr(table, "index", None)
+    if getattr(getattr(index, "dtype", None), "kind", "") != "M":
+        return []
+    name = str(index.name or "time")  # type: ignore[union-attr]
+    return [] if name in table.columns else [_column(name, index)]
+
+
 def columns_of(table: Any) -> list[Column]:
-    """The columns of a table as the extension takes them. Times in the index of a frame are one, too."""
+    """The columns of a table as the extension takes them."""
     if hasattr(table, "to_pydict"):  # pyarrow
         table = table.to_pydict()
     pairs = list(table.items()) if hasattr(table, "items") else [(name, table[name]) for name in table.columns]
-    names = [str(name) for name, _ in pairs]
-    for name in names:
-        if names.count(name) > 1:
+    seen = set()
+    for name in (str(name) for name, _ in pairs):
+        if name in seen:
             raise ValueError(f"two columns are named {name!r}; rename one")
-    index = getattr(table, "index", None)
-    if getattr(getattr(index, "dtype", None), "kind", "") == "M":
-        name = str(index.name or "time")  # type: ignore[union-attr]
-        if name not in names:
-            pairs.insert(0, (name, index))
+        seen.add(name)
     return [_column(str(name), values) for name, values in pairs]
 
 
@@ -134,7 +139,7 @@ def named(
     X: Any, y: Any, target: Fields, inputs: Fields, category: Fields, time: Fields, like: _core.Schema | None
 ) -> _core.Dataset:
     """A table; its targets are among its columns, or another one."""
-    columns = [] if X is None else columns_of(X)
+    columns = times_of(y) if X is None else times_of(X) + columns_of(X)
     if y is not None:
         if target is not None:
             raise TypeError("target: these are the columns of y already")
