@@ -38,10 +38,10 @@ def _text(key: str, value: Option) -> str:
     raise TypeError(f"{key}: a number, text, True, False, None or a list of numbers expected")
 
 
-def _size(name: str, value: int, least: int) -> int:
+def _size(name: str, value: Any, least: int) -> int:
     if isinstance(value, (bool, float)) or not hasattr(value, "__index__"):
         raise TypeError(f"{name}: a whole number expected, not {value!r}")
-    number = value.__index__()
+    number = int(value.__index__())
     if number < least:
         raise ValueError(f"{name} must be {least} or more, not {number}")
     return number
