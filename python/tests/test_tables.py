@@ -1,5 +1,6 @@
 """Whole streams by column name: data frames, dicts and files."""
 
+import gzip
 import json
 import pathlib
 
@@ -187,6 +188,27 @@ def test_files_are_run_as_by_the_program(program, tmp_path):
     (tmp_path / "damaged.csv.gz").write_bytes((CORPUS / "compressed.csv.gz").read_bytes()[:-9])
     with pytest.raises(kalstream.DataError, match="compressed and not complete"):
         kalstream.run(tmp_path / "damaged.csv.gz")
+
+
+def test_compressed_files(tmp_path):
+    lines = ["a,load\n", *(f"{t},{t % 7}\n" for t in range(200_000))]
+    text = "".join(lines).encode()
+    halves = text[: len(text) // 2], text[len(text) // 2 :]
+    path = tmp_path / "two parts.csv.gz"
+    path.write_bytes(b"".join(map(gzip.compress, halves)))
+    assert kalstream.read_schema(path)["rows"] == 200_000
+    path.write_bytes(gzip.compress(text)[:1000] + b"and so on")
+    with pytest.raises(kalstream.DataError, match="is compressed and"):
+        kalstream.read_schema(path)
+
+
+def test_compressed_matrices(tmp_path):
+    scipy_io = pytest.importorskip("scipy.io")
+    X, y = kalstream.generate("friedman", 500)
+    sets = {"input_set": X.T, "target_set": y[None, :]}
+    scipy_io.savemat(tmp_path / "data.mat", sets, do_compression=True)
+    run = kalstream.run(tmp_path / "data.mat", learner="rls")
+    assert (run.predictions == kalstream.run(X, y, "rls").predictions).all()
 
 
 def options_of(expected):

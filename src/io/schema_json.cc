@@ -27,22 +27,11 @@ Json fields(const Schema& schema) {
   return list;
 }
 
-const char* name_of(Format format) {
-  switch (format) {
-    case Format::json:
-      return "json";
-    case Format::delimited:
-      return "delimited";
-    default:
-      return "table";  // ARFF and MAT have no dialects
-  }
-}
-
 }  // namespace
 
 std::string schema_json(const Dataset& data) {
   const Json json{{"source", data.source},
-            {"format", name_of(data.dialect.format)},
+            {"format", to_string(data.dialect.format)},
             {"delimiter", mark(data.dialect.delimiter)},
             {"decimal", mark(data.dialect.decimal)},
             {"header", data.dialect.format == Format::delimited ? Json(data.dialect.header) : Json()},

@@ -42,23 +42,12 @@ Dataset from_source(const std::string& source, std::size_t rows, const FieldChoi
 
 nb::object mark(char c) { return c == 0 ? nb::none() : nb::object(nb::str(&c, 1)); }
 
-const char* name_of(Format format) {
-  switch (format) {
-    case Format::json:
-      return "json";
-    case Format::delimited:
-      return "delimited";
-    default:
-      return "table";
-  }
-}
-
 /// As `kalstream inspect FILE --json` prints it (io/schema_json.h); a test holds both together.
 nb::dict described(const Dataset& data) {
   nb::dict d;
   const bool delimited = data.dialect.format == Format::delimited;
   d["source"] = data.source;
-  d["format"] = name_of(data.dialect.format);
+  d["format"] = to_string(data.dialect.format);
   d["delimiter"] = mark(data.dialect.delimiter);
   d["decimal"] = mark(data.dialect.decimal);
   d["header"] = delimited ? nb::object(nb::bool_(data.dialect.header)) : nb::none();

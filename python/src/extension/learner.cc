@@ -80,7 +80,7 @@ PyLearner::PyLearner(const std::string& name, std::size_t inputs, std::size_t ou
   options.validate();
   check_memory(footprint(options).bytes, "learner", "use fewer hidden units or inputs");
   learner_ = make_from({.options = options, .scaled = scale && !takes_raw_data(options.rule)});
-  names_.emplace(inputs, outputs);
+  names_ = Names(inputs, outputs);
   start_intervals(coverage);
 }
 
@@ -88,8 +88,8 @@ PyLearner::PyLearner(const nb::bytes& snapshot, std::optional<double> coverage,
                      const nb::bytes& intervals) {
   Learnt learnt = learnt_of(bytes_in(snapshot));
   learner_ = std::move(learnt.learner);
-  names_.emplace(learner_->inputs(), learner_->outputs());
-  if (!learnt.schema.empty()) names_->set(std::move(learnt.schema));
+  names_ = Names(learner_->inputs(), learner_->outputs());
+  if (!learnt.schema.empty()) names_.set(std::move(learnt.schema));
   start_intervals(coverage);
   if (!intervals_ || intervals.size() == 0) return;
   Archive archive(bytes_in(intervals));
@@ -109,7 +109,7 @@ Learner& PyLearner::learner() const {
 
 nb::object PyLearner::predict(nb::handle x) {
   Learner& l = learner();
-  if (is_named(x)) return small_array(l.predict(names_->inputs(x, false)));
+  if (is_named(x)) return small_array(l.predict(names_.inputs(x, false)));
   return small_array(l.predict(Numbers(x, l.inputs(), "x")));
 }
 
@@ -132,7 +132,7 @@ nb::tuple PyLearner::interval(nb::handle x) {
   if (!intervals_)
     throw std::invalid_argument("the learner was made without coverage, e.g. coverage=0.9");
   const auto d_hat =
-      is_named(x) ? l.predict(names_->inputs(x, false)) : l.predict(Numbers(x, l.inputs(), "x"));
+      is_named(x) ? l.predict(names_.inputs(x, false)) : l.predict(Numbers(x, l.inputs(), "x"));
   const auto bounds = intervals_->around(d_hat, l.spread());
   std::vector<double> low;
   std::vector<double> high;
@@ -147,13 +147,13 @@ Report PyLearner::learn(nb::handle x, nb::handle y) {
   Learner& l = learner();
   if (!is_named(x)) {
     const Numbers inputs(x, l.inputs(), "x");
-    if (is_named(y)) return learn(inputs, names_->targets(y));
+    if (is_named(y)) return learn(inputs, names_.targets(y));
     return learn(inputs, Numbers(y, l.outputs(), "y"));
   }
-  const auto inputs = names_->inputs(x, true, y, y.is_none());
-  if (is_named(y)) return learn(inputs, names_->targets(y));
+  const auto inputs = names_.inputs(x, true, y, y.is_none());
+  if (is_named(y)) return learn(inputs, names_.targets(y));
   if (!y.is_none()) return learn(inputs, Numbers(y, l.outputs(), "y"));
-  const auto target = names_->target();
+  const auto target = names_.target();
   if (target.empty())
     throw nb::value_error(
         "y: the target is missing, and x has none; to move on without, advance(x)");
@@ -172,7 +172,7 @@ Report PyLearner::learn(std::span<const double> x, std::span<const double> y) {
 
 Report PyLearner::advance(nb::handle x) {
   Learner& l = learner();
-  if (is_named(x)) return keep(l.advance(names_->inputs(x, true)));
+  if (is_named(x)) return keep(l.advance(names_.inputs(x, true)));
   return keep(l.advance(Numbers(x, l.inputs(), "x")));
 }
 
@@ -211,13 +211,13 @@ nb::bytes PyLearner::intervals_to_bytes() const {
 }
 
 nb::bytes PyLearner::to_bytes() const {
-  const auto bytes = save(learner(), names_->schema());
+  const auto bytes = save(learner(), names_.schema());
   return nb::bytes(bytes.data(), bytes.size());
 }
 
 void PyLearner::write(const std::string& path) const {
   try {
-    write_snapshot(path, learner(), names_->schema());
+    write_snapshot(path, learner(), names_.schema());
   } catch (const std::runtime_error& error) {
     PyErr_SetString(PyExc_OSError, error.what());
     throw nb::python_error();

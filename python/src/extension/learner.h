@@ -59,7 +59,7 @@ class PyLearner {
   nb::bytes intervals_to_bytes() const;
   Names& names() {
     learner();  // not while it is running
-    return *names_;
+    return names_;
   }
   /// The inputs of the rows of a table, by name.
   nb::object table(const nb::list& columns);
@@ -75,7 +75,7 @@ class PyLearner {
   Report keep(const StepReport& report);
 
   std::unique_ptr<Learner> learner_;
-  std::optional<Names> names_;  // always there
+  Names names_{0, 0};  // of its sizes, once it is there
   std::optional<Intervals> intervals_;
   std::vector<Interval> bounds_;  // of the sample being learnt
   bool in_use_ = false;           // read and written with the interpreter lock held

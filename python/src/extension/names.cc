@@ -145,6 +145,8 @@ void Names::require_inputs() const {
 
 std::span<const double> Names::inputs(nb::handle x, bool keeps, nb::handle y, bool with_target) {
   fill(record_, x);
+  for (Record::Field& f : record_.fields())  // the learner refuses it, and says so
+    if (f.value.kind == Value::Kind::too_large) f.value.kind = Value::Kind::missing;
   record_.is_row = with_target;
   if (!reader_) settle(y, with_target);
   if (targets_are_open_ && is_named(y)) name_targets(y);
