@@ -10,6 +10,7 @@
 #include "kalstream/snapshot.h"
 #include "kalstream/version.h"
 #include "kernels/dispatch.h"
+#include "schema/rules.h"
 #include "misspelt.h"
 
 namespace {
@@ -94,6 +95,8 @@ int main(int argc, char** argv) {
   } catch (const DataError& error) {
     return fail(cli::bad_data, error.what());
   } catch (const SnapshotError& error) {
+    return fail(cli::bad_data, error.what());
+  } catch (const SchemaError& error) {
     return fail(cli::bad_data, error.what());
   } catch (const std::invalid_argument& error) {
     return fail(cli::usage, error.what());

@@ -14,7 +14,7 @@ cd "$work"
 "$work/venv/bin/python" -m pytest -q -c "$root/pyproject.toml" --rootdir "$root" -p no:cacheprovider \
   "$root/python/tests"
 if command -v ldd >/dev/null; then
-  ldd "$work"/venv/lib/python*/site-packages/kalstream/_core*.so | grep -E 'fmt|matio' &&
+  ldd "$work"/venv/lib/python*/site-packages/kalstream/_core*.so | grep -E 'fmt|libz' &&
     { echo "the extension needs a library that a wheel does not bring"; exit 1; }
 fi
 exit 0

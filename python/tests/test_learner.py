@@ -260,6 +260,14 @@ def test_forecast_leaves_no_trace():
     assert learner.save() == before
 
 
+@pytest.mark.parametrize("horizon", [2**60, 2**64 - 1, 10**15])
+def test_a_forecast_larger_than_memory_is_refused(horizon):
+    with pytest.raises(MemoryError, match="the forecast needs .* GiB"):
+        Learner("ar", inputs=0, outputs=16).forecast(horizon)
+    with pytest.raises((OverflowError, TypeError)):
+        Learner("ar", inputs=0, outputs=16).forecast(2**64)
+
+
 def test_predict_many_takes_each_row_as_the_next():
     X, y = stream(60)
     learner = Learner("auto", inputs=1)

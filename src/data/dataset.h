@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -19,17 +21,20 @@ struct DataError : std::runtime_error {
 
 /// Rows of inputs and targets. A missing value is NaN; nothing else is ever non-finite.
 struct Dataset {
+  static constexpr std::int64_t no_moment = std::numeric_limits<std::int64_t>::min();
+
   std::string name;    ///< file name or generator, for messages and reports
   std::string source;  ///< what to quote in messages: the path, or gen:NAME?…
   std::vector<std::string> input_names;
   std::vector<std::string> target_names;
-  std::vector<double> inputs;      ///< rows × input_names.size(), row after row
-  std::vector<double> targets;     ///< rows × target_names.size()
-  std::vector<std::size_t> lines;  ///< the file's line of each row (1-based); empty if generated
-  std::string time_name;           ///< empty: there are no times
-  std::vector<std::string> times;  ///< of each row, as written
-  Schema schema;                   ///< empty if generated
-  Dialect dialect;                 ///< of lines of text
+  std::vector<double> inputs;         ///< rows × input_names.size(), row after row
+  std::vector<double> targets;        ///< rows × target_names.size()
+  std::vector<std::size_t> lines;     ///< the file's line of each row (1-based); empty if generated
+  std::string time_name;              ///< empty: there are no times
+  std::vector<std::string> times;     ///< of each row, as written
+  std::vector<std::int64_t> moments;  ///< the same in nanoseconds since 1970, or no_moment
+  Schema schema;                      ///< empty if generated
+  Dialect dialect;                    ///< of lines of text
   std::size_t labels = 0;  ///< rows that only bring an earlier one's target: not among these
 
   std::size_t n_inputs() const { return input_names.size(); }

@@ -1,12 +1,10 @@
 #include "data/input_bytes.h"
 
-#include <zlib.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <memory>
 
+#include "data/inflate.h"
 #include "data/record_file.h"
 
 namespace kalstream {
@@ -37,35 +35,18 @@ std::string read_all(const std::string& path) {
   return bytes;
 }
 
-/// A file may consist of several compressed parts, one after the other. It expands at most 1032
-/// times, and so does the memory that it can ask for.
-std::string expanded(const std::string& path, const std::string& bytes) {
-  constexpr std::size_t chunk = std::size_t{1} << 20;
-  constexpr int gzip = 16 + MAX_WBITS;
-  z_stream z{};
-  if (inflateInit2(&z, gzip) != Z_OK) fail_at(path, 0, "cannot be expanded: no memory");
-  const std::unique_ptr<z_stream, decltype(&inflateEnd)> end(&z, &inflateEnd);
+/// A file may consist of several compressed parts, one after the other.
+std::string expanded(const std::string& path, std::string_view bytes) {
   std::string text;
-  std::size_t given = 0;
-  int status = Z_OK;
-  while (status == Z_OK || status == Z_BUF_ERROR) {
-    if (z.avail_in == 0) {
-      const std::size_t part = std::min(bytes.size() - given, chunk);
-      if (part == 0) fail_at(path, 0, "is compressed and not complete; copy it again");
-      z.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data() + given));  // only read
-      z.avail_in = static_cast<uInt>(part);
-      given += part;
-    }
-    const std::size_t size = text.size();
-    text.resize(size + chunk);
-    z.next_out = reinterpret_cast<Bytef*>(text.data() + size);
-    z.avail_out = static_cast<uInt>(chunk);
-    status = inflate(&z, Z_NO_FLUSH);
-    text.resize(text.size() - z.avail_out);
-    const bool more = z.avail_in > 0 || given < bytes.size();
-    if (status == Z_STREAM_END && more) status = inflateReset(&z);
-  }
-  if (status != Z_STREAM_END) fail_at(path, 0, "is compressed and damaged; copy it again");
+  do {
+    const Inflated part = inflate(bytes, Wrapping::gzip);
+    if (part.end == Inflated::End::damaged)
+      fail_at(path, 0, "is compressed and damaged; copy it again");
+    if (part.end == Inflated::End::cut_short)
+      fail_at(path, 0, "is compressed and not complete; copy it again");
+    text += part.text;
+    bytes.remove_prefix(part.used);
+  } while (!bytes.empty());
   return text;
 }
 

@@ -1,7 +1,5 @@
 // MAT files of version 5 (MATLAB's -v6 and -v7): real matrices, plain or compressed. Read here and
 // not by a library, because files may come from anywhere: no size in them is taken on trust.
-#include <zlib.h>
-
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -11,6 +9,7 @@
 #include <span>
 
 #include "data/dataset.h"
+#include "data/inflate.h"
 #include "data/record_file.h"
 
 namespace kalstream {
@@ -98,29 +97,6 @@ Element next_element(Bytes& bytes) {
   const Element element{word, bytes.take(size)};
   bytes.skip((8 - size % 8) % 8);
   return element;
-}
-
-/// At most `most` bytes of what zlib compressed; fewer if it is damaged. It compresses at most 1032
-/// times, and so is the memory that a file can ask for.
-std::string inflated(std::string_view deflated, std::size_t most) {
-  constexpr std::size_t chunk = std::size_t{1} << 16;
-  z_stream z{};
-  z.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(deflated.data()));  // NOLINT: only read
-  z.avail_in = static_cast<uInt>(deflated.size());
-  std::string out;
-  if (inflateInit(&z) != Z_OK) return out;
-  int status = Z_OK;
-  while (status == Z_OK && out.size() < most) {
-    const std::size_t size = out.size();
-    out.resize(std::min(size + std::max(chunk, size), most));
-    z.next_out = reinterpret_cast<Bytef*>(out.data() + size);
-    z.avail_out = static_cast<uInt>(std::min<std::size_t>(out.size() - size, UINT32_MAX));
-    const uInt room = z.avail_out;
-    status = inflate(&z, Z_NO_FLUSH);
-    out.resize(size + (room - z.avail_out));
-  }
-  inflateEnd(&z);
-  return out;
 }
 
 /// Numbers in a file are of the smallest type that holds them, whatever the matrix is of.
@@ -244,7 +220,8 @@ class Contents {
   std::string contents_of(const Element& element, std::size_t most) const {
     if (element.type == matrix) return std::string(element.data.substr(0, most));
     constexpr std::size_t tag = 8;
-    const std::string inner = inflated(element.data, most == SIZE_MAX ? most : most + tag);
+    const std::string inner =
+        inflate(element.data, Wrapping::zlib, most == SIZE_MAX ? most : most + tag).text;
     Bytes bytes(inner, little_endian_);
     require(bytes.number<std::uint32_t>() == matrix);
     const auto size = bytes.number<std::uint32_t>();

@@ -160,7 +160,10 @@ class Building {
     sample_.d.resize(reader.schema().outputs(), missing);
     data_.targets.insert(data_.targets.end(), sample_.d.begin(), sample_.d.end());
     data_.lines.push_back(line);
-    if (reader.schema().find(Role::time) != nullptr) data_.times.push_back(sample_.time);
+    if (reader.schema().find(Role::time) != nullptr) {
+      data_.times.push_back(sample_.time);
+      data_.moments.push_back(sample_.has_moment ? sample_.moment : Dataset::no_moment);
+    }
     ++rows_;
   }
 

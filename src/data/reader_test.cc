@@ -283,6 +283,9 @@ TEST_F(ReaderTest, TextTimesAndNamelessColumnsAreNoInputs) {
   expect_numbers(data.targets, {10, kNaN});
   EXPECT_EQ(data.time_name, "when");
   EXPECT_EQ(data.times, (Names{"2024-01-31 12:00", "2024-01-31 13:00"}));
+  constexpr std::int64_t hour = 3'600'000'000'000;
+  EXPECT_EQ(data.moments[1] - data.moments[0], hour);
+  EXPECT_EQ(data.moments[0], 1'706'702'400 * (hour / 3600));
   EXPECT_EQ(data.schema.time_form, TimeForm::year_first);
   EXPECT_EQ(data.schema.names(Role::left_out), (Names{"", "weather"}));
   EXPECT_EQ(data.dialect.delimiter, ',');

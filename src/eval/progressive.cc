@@ -49,7 +49,7 @@ double decision_level(const Dataset& data, std::size_t target) {
 // kept, or else made here. NaN if row t + k, its target or an input on the way is missing.
 double forecast_error(Learner& learner, const Dataset& data, std::size_t t, std::size_t k,
                       const std::optional<ForecastKeeper>& keeper, std::vector<double>& buffer) {
-  if (t + k >= data.rows() || !all_finite(data.d(t + k))) return nan;
+  if (k >= data.rows() - t || !all_finite(data.d(t + k))) return nan;
   if (keeper) return squared_distance(data.d(t + k), keeper->farthest(t));
   const std::size_t n_d = data.n_targets();
   buffer.resize(k * n_d);

@@ -150,6 +150,12 @@ TEST(Ar, LongForecastsStayFinite) {
   }
 }
 
+TEST(Ar, AForecastOfMoreNumbersThanCanBeCountedIsRefused) {
+  const auto learner = make(Ar{}, 0, 16);
+  EXPECT_FALSE(learner->forecast(std::size_t{1} << 60, {}, {}));  // 2⁶⁰ × 16 wraps to nothing
+  EXPECT_FALSE(make(Ar{}, 16, 1)->forecast(std::size_t{1} << 60, {}, {}));
+}
+
 TEST(Naive, IsTheLastTarget) {
   const auto learner = make(Naive{}, 0, 2);
   EXPECT_TRUE(same_bits(learner->predict({}), Vector{0, 0}));

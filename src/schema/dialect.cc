@@ -6,6 +6,17 @@
 
 namespace kalstream {
 
+const char* to_string(Format format) {
+  switch (format) {
+    case Format::json:
+      return "json";
+    case Format::delimited:
+      return "delimited";
+    default:
+      return "table";
+  }
+}
+
 void Dialect::exchange(Archive& archive) {
   // A character that is one of `allowed`, or 0.
   const auto mark = [&](char& c, std::string_view allowed) {

@@ -12,6 +12,9 @@ class Archive;
 
 enum class Format : std::uint8_t { unknown, json, delimited };
 
+/// "json", "delimited", or "table" for what has no lines of text: ARFF, MAT and tables in memory.
+const char* to_string(Format format);
+
 /// What may stand between two fields, the rarest in names and numbers first; blanks only where
 /// there is none of the others.
 inline constexpr std::string_view delimiters = "\t;|, ";

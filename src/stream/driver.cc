@@ -66,6 +66,14 @@ bool Driver::handle(Source::Event event, Sink& sink) {
   return delivered_;
 }
 
+const Answer* Driver::take() {
+  try {
+    return engine_.take(record_);
+  } catch (const SchemaError& error) {
+    throw DataError(source_.place() + ": " + error.what());
+  }
+}
+
 bool Driver::deliver(const Answer& answer, Sink& sink) {
   Answer placed = answer;
   std::string reason;

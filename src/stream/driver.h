@@ -41,6 +41,7 @@ class Driver {
  private:
   void loop(Sink& sink);
   bool handle(Source::Event event, Sink& sink);
+  const Answer* take();
   bool deliver(const Answer& answer, Sink& sink);
   void look_at_clock();
   void finish();

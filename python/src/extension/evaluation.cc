@@ -39,13 +39,14 @@ auto interruptible(const Work& work) {
   return result.get();
 }
 
-Dataset dataset_of(const Matrix& X, const Matrix& y) {
-  Dataset data;
-  data.input_names.resize(X.shape(1));
-  data.target_names.resize(y.shape(1));
-  data.inputs.assign(X.data(), X.data() + X.size());
-  data.targets.assign(y.data(), y.data() + y.size());
-  return data;
+nb::dict dict_of(const TargetScore& score) {
+  nb::dict d;
+  d["nse"] = score.nse;
+  d["rmse"] = score.rmse;
+  d["mae"] = score.mae;
+  d["coverage"] = score.bounds.coverage;
+  d["width"] = score.bounds.mean_width;
+  return d;
 }
 
 nb::dict dict_of(RunResult&& run, std::size_t outputs) {
@@ -53,9 +54,15 @@ nb::dict dict_of(RunResult&& run, std::size_t outputs) {
   const std::size_t points = run.weight_path.rows.size();
   const std::size_t experts = run.weights.size();
   d["nse"] = run.nse;
+  d["rmse"] = run.rmse;
+  d["mae"] = run.mae;
+  d["coverage"] = run.bounds.coverage;
+  d["width"] = run.bounds.mean_width;
+  d["median_width"] = run.bounds.median_width;
+  nb::list targets;
+  for (const TargetScore& score : run.targets) targets.append(dict_of(score));
+  d["targets"] = targets;
   d["knse"] = run.knse;
-  d["target_variance"] = run.target_variance;
-  d["steps"] = run.steps;
   d["scored"] = run.scored;
   d["missing_targets"] = run.missing_targets;
   d["skipped_rows"] = run.skipped_rows;
@@ -69,6 +76,14 @@ nb::dict dict_of(RunResult&& run, std::size_t outputs) {
     d["low"] = array_of(std::move(run.low), {run.steps, outputs});
     d["high"] = array_of(std::move(run.high), {run.steps, outputs});
   }
+  const std::size_t leads = run.forecasts.horizon;
+  if (leads > 0) {
+    d["forecasts"] = array_of(std::move(run.forecasts.value), {run.steps, leads, outputs});
+    if (!run.forecasts.low.empty()) {
+      d["forecast_low"] = array_of(std::move(run.forecasts.low), {run.steps, leads, outputs});
+      d["forecast_high"] = array_of(std::move(run.forecasts.high), {run.steps, leads, outputs});
+    }
+  }
   d["squared_errors"] = array_of(std::move(run.squared_error), {errors});
   d["forecast_squared_errors"] = array_of(std::move(run.forecast_squared_error), {forecasts});
   d["final_weights"] = small_array(run.weights);
@@ -77,21 +92,18 @@ nb::dict dict_of(RunResult&& run, std::size_t outputs) {
   return d;
 }
 
-nb::dict run(PyLearner& held, const Matrix& X, const Matrix& y, std::size_t warm_up,
-             std::size_t horizon, std::size_t weight_points) {
+nb::dict run(PyLearner& held, const Dataset& data, const EvaluationOptions& chosen) {
   Learner& learner = held.learner();
-  const Dataset data = dataset_of(X, y);
-  const EvaluationOptions options{.warm_up = warm_up,
-                                  .horizon = horizon,
-                                  .weight_points = weight_points,
-                                  .intervals = held.intervals()};
+  EvaluationOptions options = chosen;
+  options.intervals = held.intervals();
+  if (options.intervals != nullptr) options.coverage = options.intervals->nominal();
   const InUse in_use(held);
   RunResult result = interruptible([&](const std::atomic<bool>& stop) {
     return evaluate(learner, data, options, [&](std::size_t, double) {
       if (stop) throw Interrupted();
     });
   });
-  return dict_of(std::move(result), y.shape(1));
+  return dict_of(std::move(result), data.n_targets());
 }
 
 nb::dict dict_of(const Summary& s) {
@@ -104,6 +116,10 @@ nb::dict dict_of(const Summary& s) {
   d["nse_p05"] = s.nse_p05;
   d["nse_p95"] = s.nse_p95;
   d["nse_deviation"] = s.nse_deviation;
+  d["rmse_mean"] = s.rmse_mean;
+  d["mae_mean"] = s.mae_mean;
+  d["coverage"] = s.bounds.coverage;
+  d["width"] = s.bounds.mean_width;
   d["knse_mean"] = s.knse_mean;
   d["update_fraction"] = s.update_fraction;
   d["us_per_step"] = s.us_per_step;
@@ -113,19 +129,15 @@ nb::dict dict_of(const Summary& s) {
 
 using Named = std::vector<std::pair<std::string, const PyLearner*>>;
 
-nb::list compare_learners(const Named& learners, const Matrix& X, const Matrix& y,
-                          const std::vector<std::uint64_t>& seeds, std::size_t warm_up,
-                          std::size_t horizon, std::size_t weight_points, std::size_t jobs) {
+nb::list compare_learners(const Named& learners, const Dataset& data,
+                          const std::vector<std::uint64_t>& seeds,
+                          const EvaluationOptions& evaluation, std::size_t jobs) {
   std::vector<Contender> contenders;
   for (const auto& [name, held] : learners) {
     const Recipe& recipe = *held->learner().recipe();
     contenders.push_back({name, recipe.options, recipe.scaled});
   }
-  const Dataset data = dataset_of(X, y);
-  const ComparisonOptions options{
-      .seeds = seeds,
-      .evaluation = {.warm_up = warm_up, .horizon = horizon, .weight_points = weight_points},
-      .jobs = jobs};
+  const ComparisonOptions options{.seeds = seeds, .evaluation = evaluation, .jobs = jobs};
   auto outcomes = interruptible([&](const std::atomic<bool>& stop) {
     return compare(contenders, data, options, [&](std::size_t, std::size_t, std::size_t, double) {
       if (stop) throw Interrupted();
@@ -136,7 +148,8 @@ nb::list compare_learners(const Named& learners, const Matrix& X, const Matrix& 
     nb::dict d;
     d["summary"] = dict_of(summarise(outcome));
     nb::list runs;
-    for (RunResult& result : outcome.runs) runs.append(dict_of(std::move(result), y.shape(1)));
+    for (RunResult& result : outcome.runs)
+      runs.append(dict_of(std::move(result), data.n_targets()));
     d["runs"] = runs;
     results.append(d);
   }
@@ -166,11 +179,23 @@ nb::list generator_list() {
 }  // namespace
 
 void bind_evaluation(nb::module_& m) {
-  m.def("run", run, nb::arg("learner"), nb::arg("X").noconvert(), nb::arg("y").noconvert(),
-        nb::arg("warm_up"), nb::arg("horizon"), nb::arg("weight_points"));
-  m.def("compare", compare_learners, nb::arg("learners"), nb::arg("X").noconvert(),
-        nb::arg("y").noconvert(), nb::arg("seeds"), nb::arg("warm_up"), nb::arg("horizon"),
-        nb::arg("weight_points"), nb::arg("jobs"));
+  nb::class_<EvaluationOptions>(m, "EvaluationOptions")
+      .def(
+          "__init__",
+          [](EvaluationOptions* self, std::size_t steps, std::size_t warm_up, std::size_t horizon,
+             std::size_t weight_points, double coverage, bool keep_forecasts) {
+            new (self) EvaluationOptions{.steps = steps,
+                                         .warm_up = warm_up,
+                                         .horizon = horizon,
+                                         .weight_points = weight_points,
+                                         .coverage = coverage,
+                                         .keep_forecasts = keep_forecasts};
+          },
+          nb::arg("steps"), nb::arg("warm_up"), nb::arg("horizon"), nb::arg("weight_points"),
+          nb::arg("coverage"), nb::arg("keep_forecasts"));
+  m.def("run", run, nb::arg("learner"), nb::arg("data"), nb::arg("options"));
+  m.def("compare", compare_learners, nb::arg("learners"), nb::arg("data"), nb::arg("seeds"),
+        nb::arg("options"), nb::arg("jobs"));
   m.def("generate", generate_stream, nb::arg("spec"), nb::arg("rows"));
   m.def("generators", generator_list);
 }

@@ -11,8 +11,10 @@
 #include <limits>
 #include <stdexcept>
 
+#include "columns.h"
 #include "core/archive.h"
 #include "core/finite.h"
+#include "engine/learnt.h"
 #include "eval/budget.h"
 #include "eval/contenders.h"
 #include "io/snapshot_file.h"
@@ -35,17 +37,14 @@ LearnerOptions options_named(const std::string& name, const std::string& preset)
 }
 
 // The operating system would promise more than there is, and end the interpreter when it is used.
-void check_memory(const LearnerOptions& options) {
-  const double needed = footprint(options).bytes;
+void check_memory(double needed, const char* what, const char* advice) {
   const double machine =
       static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
   if (needed <= 0.9 * machine) return;
   constexpr double gib = 1 << 30;
-  char text[120];
-  std::snprintf(
-      text, sizeof text,
-      "the learner needs %.1f GiB, this machine has %.1f; use fewer hidden units or inputs",
-      needed / gib, machine / gib);
+  char text[160];
+  std::snprintf(text, sizeof text, "the %s needs %.1f GiB, this machine has %.1f; %s", what,
+                needed / gib, machine / gib, advice);
   PyErr_SetString(PyExc_MemoryError, text);
   throw nb::python_error();
 }
@@ -79,14 +78,18 @@ PyLearner::PyLearner(const std::string& name, std::size_t inputs, std::size_t ou
     rule->experts = choose_experts(options, *budget_us).experts;
   }
   options.validate();
-  check_memory(options);
+  check_memory(footprint(options).bytes, "learner", "use fewer hidden units or inputs");
   learner_ = make_from({.options = options, .scaled = scale && !takes_raw_data(options.rule)});
+  names_ = Names(inputs, outputs);
   start_intervals(coverage);
 }
 
 PyLearner::PyLearner(const nb::bytes& snapshot, std::optional<double> coverage,
-                     const nb::bytes& intervals)
-    : learner_(load(bytes_in(snapshot))) {
+                     const nb::bytes& intervals) {
+  Learnt learnt = learnt_of(bytes_in(snapshot));
+  learner_ = std::move(learnt.learner);
+  names_ = Names(learner_->inputs(), learner_->outputs());
+  if (!learnt.schema.empty()) names_.set(std::move(learnt.schema));
   start_intervals(coverage);
   if (!intervals_ || intervals.size() == 0) return;
   Archive archive(bytes_in(intervals));
@@ -106,6 +109,7 @@ Learner& PyLearner::learner() const {
 
 nb::object PyLearner::predict(nb::handle x) {
   Learner& l = learner();
+  if (is_named(x)) return small_array(l.predict(names_.inputs(x, false)));
   return small_array(l.predict(Numbers(x, l.inputs(), "x")));
 }
 
@@ -127,7 +131,8 @@ nb::tuple PyLearner::interval(nb::handle x) {
   Learner& l = learner();
   if (!intervals_)
     throw std::invalid_argument("the learner was made without coverage, e.g. coverage=0.9");
-  const auto d_hat = l.predict(Numbers(x, l.inputs(), "x"));
+  const auto d_hat =
+      is_named(x) ? l.predict(names_.inputs(x, false)) : l.predict(Numbers(x, l.inputs(), "x"));
   const auto bounds = intervals_->around(d_hat, l.spread());
   std::vector<double> low;
   std::vector<double> high;
@@ -138,10 +143,25 @@ nb::tuple PyLearner::interval(nb::handle x) {
   return nb::make_tuple(small_array(low), small_array(high));
 }
 
-Report PyLearner::learn(nb::handle x_source, nb::handle y_source) {
+Report PyLearner::learn(nb::handle x, nb::handle y) {
   Learner& l = learner();
-  const Numbers x(x_source, l.inputs(), "x");
-  const Numbers y(y_source, l.outputs(), "y");
+  if (!is_named(x)) {
+    const Numbers inputs(x, l.inputs(), "x");
+    if (is_named(y)) return learn(inputs, names_.targets(y));
+    return learn(inputs, Numbers(y, l.outputs(), "y"));
+  }
+  const auto inputs = names_.inputs(x, true, y, y.is_none());
+  if (is_named(y)) return learn(inputs, names_.targets(y));
+  if (!y.is_none()) return learn(inputs, Numbers(y, l.outputs(), "y"));
+  const auto target = names_.target();
+  if (target.empty())
+    throw nb::value_error(
+        "y: the target is missing, and x has none; to move on without, advance(x)");
+  return learn(inputs, target);
+}
+
+Report PyLearner::learn(std::span<const double> x, std::span<const double> y) {
+  Learner& l = learner();
   if (!intervals_ || !all_usable(x) || !all_finite(y)) return keep(l.learn(x, y));
   const auto d_hat = l.predict(x);  // learn reuses it
   std::ranges::copy(intervals_->around(d_hat, l.spread()), bounds_.begin());
@@ -152,6 +172,7 @@ Report PyLearner::learn(nb::handle x_source, nb::handle y_source) {
 
 Report PyLearner::advance(nb::handle x) {
   Learner& l = learner();
+  if (is_named(x)) return keep(l.advance(names_.inputs(x, true)));
   return keep(l.advance(Numbers(x, l.inputs(), "x")));
 }
 
@@ -164,6 +185,9 @@ Report PyLearner::keep(const StepReport& r) {
 
 nb::object PyLearner::forecast(std::size_t horizon, nb::handle X) {
   Learner& l = learner();
+  check_memory(
+      static_cast<double>(horizon) * sizeof(double) * static_cast<double>(l.outputs() + l.inputs()),
+      "forecast", "choose a shorter horizon");
   std::vector<double> d_hat(horizon * l.outputs());
   if (!l.forecast(horizon, Numbers(X, horizon * l.inputs(), "X"), d_hat))
     throw std::invalid_argument("X: every number must be finite and within 1e100");
@@ -187,8 +211,23 @@ nb::bytes PyLearner::intervals_to_bytes() const {
 }
 
 nb::bytes PyLearner::to_bytes() const {
-  const auto bytes = save(learner());
+  const auto bytes = save(learner(), names_.schema());
   return nb::bytes(bytes.data(), bytes.size());
+}
+
+void PyLearner::write(const std::string& path) const {
+  try {
+    write_snapshot(path, learner(), names_.schema());
+  } catch (const std::runtime_error& error) {
+    PyErr_SetString(PyExc_OSError, error.what());
+    throw nb::python_error();
+  }
+}
+
+nb::object PyLearner::table(const nb::list& columns) {
+  std::size_t rows = 0;
+  auto values = names().table(columns, rows);
+  return array_of(std::move(values), {rows, learner_->inputs()});
 }
 
 void bind_learner(nb::module_& m) {
@@ -227,15 +266,18 @@ void bind_learner(nb::module_& m) {
            nb::arg("snapshot"), nb::arg("coverage").none(), nb::arg("intervals"))
       .def(nb::init<const PyLearner&>(), nb::arg("other"))
       .def("predict", &PyLearner::predict, nb::arg("x") = nb::none(),
-           "The prediction for input x, an array of (outputs,); NaN if x cannot be used. Has no "
+           "The prediction for input x, numbers or named ones, an array of (outputs,); NaN if x "
+           "cannot be used. Has no "
            "effect on later calls.")
       .def("interval", &PyLearner::interval, nb::arg("x") = nb::none(),
            "Bounds of the prediction for x, as (low, high), arrays of (outputs,), that hold the "
            "target as often as `coverage` says. NaN before ten targets. No effect on later calls.")
       .def("predict_many", &PyLearner::predict_many, nb::arg("X").noconvert())
       .def(
-          "learn", &PyLearner::learn, nb::arg("x").none(), nb::arg("y").none(),
-          "Moves on to x and learns its target y; reuses the work of predict(x). Returns a Report.")
+          "learn", nb::overload_cast<nb::handle, nb::handle>(&PyLearner::learn),
+          nb::arg("x").none(), nb::arg("y") = nb::none(),
+          "Moves on to x and learns its target y; reuses the work of predict(x). With names, x may "
+          "have the target, too. Returns a Report.")
       .def("advance", &PyLearner::advance, nb::arg("x") = nb::none(),
            "Moves on to x without a target. Returns a Report.")
       .def("forecast", &PyLearner::forecast, nb::arg("horizon"), nb::arg("X") = nb::none())
@@ -261,15 +303,20 @@ void bind_learner(nb::module_& m) {
              return static_cast<std::size_t>(footprint(recipe_of(self).options).bytes);
            })
       .def("to_bytes", &PyLearner::to_bytes)
-      .def("write",
-           [](const PyLearner& self, const std::string& path) {
-             try {
-               write_snapshot(path, self.learner());
-             } catch (const std::runtime_error& error) {
-               PyErr_SetString(PyExc_OSError, error.what());
-               throw nb::python_error();
-             }
-           })
+      .def("write", &PyLearner::write)
+      .def_prop_ro(
+          "schema",
+          [](PyLearner& self) -> std::optional<Schema> {
+            const Schema& schema = self.names().schema();
+            if (schema.empty()) return {};
+            return schema;
+          },
+          "The fields it knows by name: what each is, and in which order; None before any name.")
+      .def("_set_schema", [](PyLearner& self, const Schema& schema) { self.names().set(schema); })
+      .def("_set_names",
+           [](PyLearner& self, const std::vector<std::string>& inputs,
+              const std::vector<std::string>& targets) { self.names().set(inputs, targets); })
+      .def("_table", &PyLearner::table, nb::arg("columns"))
       .def_prop_ro(
           "report", [](const PyLearner& self) { return self.last; },
           "Of the last learn or advance; None before the first.")

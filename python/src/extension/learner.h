@@ -10,6 +10,7 @@
 #include "arrays.h"
 #include "kalstream/interval.h"
 #include "kalstream/learner.h"
+#include "names.h"
 
 namespace kalstream::python {
 
@@ -31,11 +32,13 @@ class PyLearner {
   PyLearner(const std::string& name, std::size_t inputs, std::size_t outputs, std::uint64_t seed,
             bool scale, const std::string& preset, std::optional<double> coverage,
             std::optional<double> budget_us, const Settings& settings);
-  /// From a snapshot and, if there are any, from what intervals_to_bytes gave.
+  /// From a snapshot or a stream's checkpoint and, if there are any, from what intervals_to_bytes
+  /// gave.
   PyLearner(const nb::bytes& snapshot, std::optional<double> coverage, const nb::bytes& intervals);
   PyLearner(const PyLearner& other)
       : last(other.last),
         learner_(other.learner().clone()),
+        names_(other.names_),
         intervals_(other.intervals_),
         bounds_(other.bounds_) {}
 
@@ -46,12 +49,20 @@ class PyLearner {
   nb::object predict_many(const Matrix& X);
   /// Bounds of the prediction: (low, high).
   nb::tuple interval(nb::handle x);
+  /// x and y; or with names x alone, the target among them.
   Report learn(nb::handle x, nb::handle y);
   Report advance(nb::handle x);
   nb::object forecast(std::size_t horizon, nb::handle X);
   void reset();
   nb::bytes to_bytes() const;
+  void write(const std::string& path) const;
   nb::bytes intervals_to_bytes() const;
+  Names& names() {
+    learner();  // not while it is running
+    return names_;
+  }
+  /// The inputs of the rows of a table, by name.
+  nb::object table(const nb::list& columns);
   /// nullptr: none were asked for.
   Intervals* intervals() { return intervals_ ? &*intervals_ : nullptr; }
 
@@ -60,9 +71,11 @@ class PyLearner {
  private:
   friend class InUse;
   void start_intervals(std::optional<double> coverage);
+  Report learn(std::span<const double> x, std::span<const double> y);
   Report keep(const StepReport& report);
 
   std::unique_ptr<Learner> learner_;
+  Names names_{0, 0};  // of its sizes, once it is there
   std::optional<Intervals> intervals_;
   std::vector<Interval> bounds_;  // of the sample being learnt
   bool in_use_ = false;           // read and written with the interpreter lock held

@@ -14,22 +14,28 @@ The same for a whole stream in one call:
 True
 """
 
-from ._core import Report, SnapshotError, __version__
-from ._evaluation import Comparison, Run, compare, run
+from ._core import DataError, Field, Report, Schema, SnapshotError, __version__
+from ._data import read_schema
+from ._evaluation import Comparison, Run, TargetScore, compare, run
 from ._learner import Learner, learners, options
 from ._streams import generate, generators
 
 __all__ = [
     "Comparison",
+    "DataError",
+    "Field",
     "Learner",
     "Report",
     "Run",
+    "Schema",
     "SnapshotError",
+    "TargetScore",
     "__version__",
     "compare",
     "generate",
     "generators",
     "learners",
     "options",
+    "read_schema",
     "run",
 ]

@@ -9,24 +9,87 @@ from typing import Any, Union
 import numpy as np
 import numpy.typing as npt
 
-from . import _core, _html
-from ._learner import Array, Learner, Numbers, Option, _matrix, _size
+from . import _core, _data, _html
+from ._data import Fields, Path
+from ._learner import Array, Learner, Numbers, Option, Table, _size
 
 
-def _stream(X: Numbers, y: npt.ArrayLike) -> tuple[Array, Array, bool]:
-    """Inputs and targets as matrices, and whether y was a single row of numbers."""
-    single = np.ndim(y) == 1
-    targets = _matrix("y", y)
-    inputs = np.empty((len(targets), 0)) if X is None else _matrix("X", X)
-    if len(inputs) != len(targets):
-        raise ValueError(f"X has {len(inputs)} rows, y has {len(targets)}")
-    if len(targets) == 0:
-        raise ValueError("y has no rows")
-    for name, values in (("X", inputs), ("y", targets)):
-        if np.isinf(values).any():
-            row, column = np.argwhere(np.isinf(values))[0]
-            raise ValueError(f"{name}[{row}, {column}] is infinite; a missing value is NaN")
-    return inputs, targets, single
+GENERATED_ROWS = 5000  # of a generator, which has no end
+LONGEST_KEPT_HORIZON = 1000
+
+
+class Stream:
+    """What is run: rows of inputs and targets, and what they are called."""
+
+    def __init__(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        target: Fields,
+        inputs: Fields,
+        category: Fields,
+        time: str | None,
+        columns: Sequence[str] | None,
+        missing: str,
+        steps: int,
+        horizon: int,
+        like: _core.Schema | None = None,
+    ) -> None:
+        if missing not in ("refuse", "hold"):
+            raise ValueError(f"missing: 'refuse' or 'hold' expected, not {missing!r}")
+        self.steps = _size("steps", steps, 0)
+        ahead = _size("horizon", horizon, 0)
+        chosen = any(field is not None for field in (target, inputs, category, time))
+        if _data.is_path(X):
+            if y is not None:
+                raise TypeError("y: a file has its targets among its columns; name them with target=")
+            if str(X).startswith("gen:") and self.steps == 0:
+                self.steps = GENERATED_ROWS
+            rows = self.steps + ahead if self.steps else 0
+            self.data = _data.read(X, rows, _data.choice(target, inputs, category, time), columns, like)
+        elif columns is not None:
+            raise TypeError("columns: names of the columns of a file")
+        elif _data.is_table(X) or (X is None and _data.is_table(y)):
+            if X is None and inputs is None:
+                inputs = []
+            self.data = _data.named(X, y, target, inputs, category, time, like)
+        elif chosen:
+            raise TypeError("target, inputs, category and time name columns; an array has none")
+        else:
+            self.data = _data.arrays(X, y)
+        self.held = self.data.hold() if missing == "hold" else 0
+        self.single = self.data.outputs == 1 if _named(X, y) else np.ndim(y) == 1
+
+
+def _named(X: Any, y: Any) -> bool:
+    return _data.is_path(X) or _data.is_table(X) or (X is None and _data.is_table(y))
+
+
+def evaluation(
+    stream: Stream, horizon: int, warm_up: int, weight_points: int, coverage: float, keep_forecasts: bool
+) -> _core.EvaluationOptions:
+    if keep_forecasts and horizon > LONGEST_KEPT_HORIZON:
+        raise ValueError(f"keep_forecasts: at most {LONGEST_KEPT_HORIZON} rows ahead, not {horizon}")
+    return _core.EvaluationOptions(
+        stream.steps,
+        _size("warm_up", warm_up, 0),
+        _size("horizon", horizon, 0),
+        _size("weight_points", weight_points, 0),
+        coverage,
+        bool(keep_forecasts),
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class TargetScore:
+    """How far the predictions of one target were from it."""
+
+    nse: float
+    rmse: float
+    mae: float
+    coverage: float  #: NaN without intervals
+    width: float  #: mean of high - low
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -44,12 +107,17 @@ class Run:
     high: Array | None
     coverage: float  #: the part of the targets within their bounds; NaN without intervals
     width: float  #: mean of high - low
+    median_width: float
     squared_errors: Array  #: per row, summed over outputs; NaN where not scored
     nse: float  #: mean squared error over the variance of the target: 1 is the mean, 0 is perfect
     mae: float  #: mean absolute error
     rmse: float  #: root of the mean squared error
+    targets: dict[str, TargetScore]  #: each by itself
     knse: float  #: NSE of forecasts `horizon` rows ahead; NaN without a horizon
     forecast_squared_errors: Array  #: of the forecast made after each row; empty without a horizon
+    forecasts: Array | None  #: made after each row: rows × horizon × outputs; with keep_forecasts
+    forecast_low: Array | None
+    forecast_high: Array | None
     scored: int  #: rows with a prediction and a target
     missing_targets: int
     skipped_rows: int
@@ -60,6 +128,14 @@ class Run:
     weights: dict[str, float]  #: how much each expert counts in the end, the heaviest first
     weight_rows: Array  #: where weight_path was taken
     weight_path: Array  #: how much each expert counted on the way: points × experts
+    time: npt.NDArray[Any] | None  #: of each row: datetime64 in UTC, numbers of another clock, or text
+    time_name: str  #: of the field; empty: there are no times
+    rows: npt.NDArray[np.int64]  #: where each row stood in its table or file, from 1; empty for arrays
+    input_names: list[str]
+    target_names: list[str]
+    held: int  #: missing inputs that the last value stood in for
+    labels: int  #: rows of a file with but the target of an earlier one: not learnt here
+    remarks: list[str]  #: what was left out and why, and what was guessed about fields
 
     @property
     def us_per_step(self) -> float:
@@ -82,6 +158,19 @@ class Run:
         scored = self.y[~np.isnan(self.squared_errors)]
         return float(np.sum(np.var(scored, axis=0))) if len(scored) else float("nan")
 
+    def to_frame(self) -> Any:
+        """Targets, predictions and their bounds as a pandas DataFrame, by time where there is one."""
+        import pandas
+
+        index = None if self.time is None else pandas.Index(self.time, name=self.time_name)
+        columns = {}
+        parts = {"": self.y, "prediction": self.predictions, "low": self.low, "high": self.high}
+        for k, target in enumerate(self.target_names):
+            for part, values in parts.items():
+                if values is not None:
+                    columns[f"{target} {part}".rstrip()] = values if values.ndim == 1 else values[:, k]
+        return pandas.DataFrame(columns, index=index)
+
     def __repr__(self) -> str:
         text = f"Run of {len(self.y):,} rows: NSE {self.nse:.4g}, MAE {self.mae:.4g}"
         if not np.isnan(self.knse):
@@ -101,64 +190,81 @@ class Run:
         return _html.run(self)
 
 
-def _run_of(raw: dict[str, Any], learner: Learner | None, names: list[str], y: Array, single: bool) -> Run:
-    predictions = raw.pop("predictions")
-    scored = ~np.isnan(raw["squared_errors"])
-    errors = np.abs(y[scored] - predictions[scored])
+def _times(data: _core.Dataset, rows: int) -> npt.NDArray[Any] | None:
+    if not data.time_name:
+        return None
+    moments = data.moments[:rows].view("datetime64[ns]")
+    if not np.isnat(moments).all():
+        return moments
+    texts = np.array(data.times[:rows])
+    try:
+        return np.where(texts == "", "nan", texts).astype(np.float64)
+    except ValueError:
+        return texts
+
+
+def _run_of(raw: dict[str, Any], learner: Learner | None, names: list[str], stream: Stream) -> Run:
+    data = stream.data
+    rows = len(raw["predictions"])
     final = raw.pop("final_weights").tolist()
-    low, high = raw.pop("low", None), raw.pop("high", None)
-    coverage = width = float("nan")
-    if low is not None:
-        bounded = scored[:, None] & ~np.isnan(low)
-        if bounded.any():
-            coverage = float(((low <= y) & (y <= high))[bounded].mean())
-            width = float((high - low)[bounded].mean())
-    for unused in ("steps", "target_variance"):
-        del raw[unused]
+
+    def shaped(values: Array | None) -> Array | None:
+        return values[..., 0] if stream.single and values is not None else values
+
+    arrays = {
+        name: shaped(raw.pop(name, None))
+        for name in ("predictions", "low", "high", "forecasts", "forecast_low", "forecast_high")
+    }
+    scores = [TargetScore(**score) for score in raw.pop("targets")]
     return Run(
         learner=learner,
-        y=y[:, 0] if single else y,
-        predictions=predictions[:, 0] if single else predictions,
-        low=low[:, 0] if single and low is not None else low,
-        high=high[:, 0] if single and high is not None else high,
-        coverage=coverage,
-        width=width,
-        mae=float(errors.mean()) if errors.size else float("nan"),
-        rmse=float(np.sqrt((errors**2).mean())) if errors.size else float("nan"),
+        y=shaped(data.y[:rows]),  # type: ignore[arg-type]
+        targets=dict(zip(data.target_names, scores)),
         expert_names=names,
         weights=dict(sorted(zip(names, final), key=lambda pair: -pair[1])),
         weight_rows=np.asarray(raw.pop("weight_rows"), dtype=np.int64),
+        time=_times(data, rows),
+        time_name=data.time_name,
+        rows=data.lines[:rows],
+        input_names=data.input_names,
+        target_names=data.target_names,
+        held=stream.held,
+        labels=data.labels,
+        remarks=data.remarks,
+        **arrays,  # type: ignore[arg-type]
         **raw,
     )
 
 
-def run_learner(
-    learner: Learner, X: Numbers, y: npt.ArrayLike, *, horizon: int, warm_up: int, weight_points: int
-) -> Run:
-    inputs, targets, single = _stream(X, y)
-    if inputs.shape[1] != learner.inputs:
-        raise ValueError(f"X has {inputs.shape[1]} columns, the learner {learner.inputs} inputs")
-    if targets.shape[1] != learner.outputs:
-        raise ValueError(f"y has {targets.shape[1]} columns, the learner {learner.outputs} outputs")
-    raw = _core.run(
-        learner,
-        inputs,
-        targets,
-        _size("warm_up", warm_up, 0),
-        _size("horizon", horizon, 0),
-        _size("weight_points", weight_points, 0),
-    )
-    return _run_of(raw, learner, learner.expert_names, targets, single)
+def run_learner(learner: Learner, stream: Stream, options: _core.EvaluationOptions) -> Run:
+    data = stream.data
+    if data.inputs != learner.inputs:
+        raise ValueError(f"X has {data.inputs} columns, the learner {learner.inputs} inputs")
+    if data.outputs != learner.outputs:
+        raise ValueError(f"y has {data.outputs} columns, the learner {learner.outputs} outputs")
+    if data.schema.fields:
+        learner._set_schema(data.schema)
+    raw = _core.run(learner, data, options)
+    return _run_of(raw, learner, learner.expert_names, stream)
 
 
 def run(
-    X: Numbers,
-    y: npt.ArrayLike,
+    X: Numbers | Table | Path,
+    y: npt.ArrayLike | Table | None = None,
     learner: str = "auto",
     *,
+    target: Fields = None,
+    inputs: Fields = None,
+    category: Fields = None,
+    time: str | None = None,
+    columns: Sequence[str] | None = None,
+    interval: float | None = 0.9,
+    missing: str = "refuse",
+    steps: int = 0,
     horizon: int = 0,
     warm_up: int = 0,
     weight_points: int = 200,
+    keep_forecasts: bool = False,
     **options: Any,
 ) -> Run:
     """Goes through a stream once with a new learner: predicts each row, scores it, then learns it.
@@ -168,31 +274,64 @@ def run(
     Parameters
     ----------
     X
-        Rows of inputs; None for a series that is predicted from its past alone. NaN: missing.
+        Rows of inputs; None for a series that is predicted from its past alone. NaN: missing. Or a data
+        frame, a dict of columns, or the name of a file: these have names, and the rules of docs/data.md say
+        which column is what.
     y
-        Targets, (rows,) or (rows, outputs). NaN: missing.
+        Targets, (rows,) or (rows, outputs). NaN: missing. Not needed where X has names.
     learner
         Its name; `**options` are those of `Learner`.
+    target
+        Columns to predict, by name or number from 1; None: "target", else the last with numbers.
+    inputs
+        Columns to learn from, [] for none; None: all others with numbers. What is left out is in
+        `Run.remarks`.
+    category
+        Columns of a few values that are inputs: one for each of the first 15 values, and one for all others.
+    time
+        The column that tells the time, or "none"; None: the first that does. In a data frame it may be the
+        index.
+    columns
+        Names of the columns, for a file without a header.
+    interval
+        The part of the targets that bounds around predictions are to hold; None: no bounds.
+    missing
+        Rows that lack inputs: "refuse" them (they are skipped), or "hold" the last values.
+    steps
+        Rows to use; 0: all (of a generator, "gen:NAME", 5000).
     horizon
         Also score forecasts so many rows ahead, given the inputs until then.
     warm_up
         First rows to pass through, neither scored nor learnt.
     weight_points
         Points of `Run.weight_path`, at most.
+    keep_forecasts
+        All forecasts are in `Run.forecasts`.
 
     >>> X, y = kalstream.generate("sine", 300)
     >>> kalstream.run(X, y, "rls").nse < 1
     True
+    >>> table = {"temp": [21.5, 22.5, 23.5], "note": ["a", "b", "c"], "load": [1.0, 2.0, 3.0]}
+    >>> kalstream.run(table, target="load", learner="rls").remarks
+    ['left out: "note" (text)']
     """
-    inputs, targets, single = _stream(X, y)
-    made = Learner(learner, inputs=inputs.shape[1], outputs=targets.shape[1], **options)
-    return run_learner(
-        made,
-        inputs,
-        targets[:, 0] if single else targets,
+    stream = Stream(
+        X,
+        y,
+        target=target,
+        inputs=inputs,
+        category=category,
+        time=time,
+        columns=columns,
+        missing=missing,
+        steps=steps,
         horizon=horizon,
-        warm_up=warm_up,
-        weight_points=weight_points,
+    )
+    coverage = options.pop("coverage", interval)
+    data = stream.data
+    made = Learner(learner, inputs=data.inputs, outputs=data.outputs, coverage=coverage, **options)
+    return run_learner(
+        made, stream, evaluation(stream, horizon, warm_up, weight_points, 0.0, keep_forecasts)
     )
 
 
@@ -242,10 +381,18 @@ Contender = Union[str, Learner]
 
 def compare(
     learners: Sequence[Contender] | Mapping[str, Contender],
-    X: Numbers,
-    y: npt.ArrayLike,
+    X: Numbers | Table | Path,
+    y: npt.ArrayLike | Table | None = None,
     *,
     seeds: int | Sequence[int] = 1,
+    target: Fields = None,
+    inputs: Fields = None,
+    category: Fields = None,
+    time: str | None = None,
+    columns: Sequence[str] | None = None,
+    interval: float | None = None,
+    missing: str = "refuse",
+    steps: int = 0,
     horizon: int = 0,
     warm_up: int = 0,
     weight_points: int = 200,
@@ -264,6 +411,8 @@ def compare(
         How many (1, 2, ...) or which.
     jobs
         Runs at a time; 0: one per core. Results do not depend on it.
+    X, y, target, inputs, category, time, columns, interval, missing, steps, horizon, warm_up
+        As for `run`.
     scale, **options
         For those given by name; an option goes to those that have it.
 
@@ -272,7 +421,19 @@ def compare(
     >>> table.best
     'ar'
     """
-    inputs, targets, single = _stream(X, y)
+    stream = Stream(
+        X,
+        y,
+        target=target,
+        inputs=inputs,
+        category=category,
+        time=time,
+        columns=columns,
+        missing=missing,
+        steps=steps,
+        horizon=horizon,
+    )
+    data = stream.data
     if isinstance(learners, Mapping):
         named = list(learners.items())
     else:
@@ -291,21 +452,18 @@ def compare(
             its: dict[str, Any] = {
                 key: value for key, value in options.items() if key in {o for o, _, _ in known[one]}
             }
-            one = Learner(one, inputs=inputs.shape[1], outputs=targets.shape[1], scale=scale, **its)
+            one = Learner(one, inputs=data.inputs, outputs=data.outputs, scale=scale, **its)
         made.append((name, one))
     chosen = range(1, _size("seeds", seeds, 1) + 1) if isinstance(seeds, int) else seeds
     raw = _core.compare(
         made,
-        inputs,
-        targets,
+        data,
         [_size("seeds", seed, 0) for seed in chosen],
-        _size("warm_up", warm_up, 0),
-        _size("horizon", horizon, 0),
-        _size("weight_points", weight_points, 0),
+        evaluation(stream, horizon, warm_up, weight_points, float(interval or 0), False),
         _size("jobs", jobs, 0),
     )
     runs = {
-        name: [_run_of(one, None, learner.expert_names, targets, single) for one in outcome["runs"]]
+        name: [_run_of(one, None, learner.expert_names, stream) for one in outcome["runs"]]
         for (name, learner), outcome in zip(made, raw)
     }
     return Comparison(runs=runs, summary=[outcome["summary"] for outcome in raw])

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core, _html
+from ._data import Fields, Path, columns_of, is_table, matrix
 
 if TYPE_CHECKING:
     from ._evaluation import Run
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 Array = npt.NDArray[np.float64]
 Numbers = Union[npt.ArrayLike, None]
 Option = Union[float, str, bool, None, Sequence[float]]
+Table = Any  # a data frame of pandas, polars or pyarrow, or a dict of columns
 
 
 def _text(key: str, value: Option) -> str:
@@ -36,28 +38,24 @@ def _text(key: str, value: Option) -> str:
     raise TypeError(f"{key}: a number, text, True, False, None or a list of numbers expected")
 
 
-def _size(name: str, value: int, least: int) -> int:
+def _size(name: str, value: Any, least: int) -> int:
     if isinstance(value, (bool, float)) or not hasattr(value, "__index__"):
         raise TypeError(f"{name}: a whole number expected, not {value!r}")
-    number = value.__index__()
+    number = int(value.__index__())
     if number < least:
         raise ValueError(f"{name} must be {least} or more, not {number}")
     return number
 
 
-def _matrix(name: str, values: npt.ArrayLike, columns: int | None = None) -> Array:
-    """Rows of doubles one after the other; not copied if they already are."""
-    try:
-        matrix = np.ascontiguousarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"{name}: a table of numbers expected ({error})") from None
-    if matrix.ndim == 1 and columns in (None, 1):
-        matrix = matrix.reshape(-1, 1)
-    if matrix.ndim != 2:
-        raise ValueError(f"{name}: rows and columns expected, not {matrix.ndim} dimensions")
-    if columns is not None and matrix.shape[1] != columns:
-        raise ValueError(f"{name} has {matrix.shape[1]} columns, {columns} expected")
-    return matrix
+def _names(what: str, value: Any) -> list[str] | None:
+    """Names, where these are given and not a number."""
+    if isinstance(value, str):
+        value = [value]
+    if not isinstance(value, (list, tuple)):
+        return None
+    if not value or not all(isinstance(name, str) for name in value):
+        raise TypeError(f"{what}: a whole number or names expected, not {value!r}")
+    return list(value)
 
 
 class Learner(_core.Learner):
@@ -68,6 +66,9 @@ class Learner(_core.Learner):
         prediction = learner.predict(x)      # uses targets before this sample only
         report = learner.learn(x, y)         # or advance(x) when the target is missing
 
+    Samples may have names: `predict({"temp": 21.5, "load": 0.3})`, a row of a pandas data frame. The first
+    that has some settles them; from then on fields may come in any order, and others raise ValueError.
+
     A sample that cannot be used (a number that is not finite, an input beyond 1e100) leaves the learner
     as it was, and the report says so. A wrong number of inputs or outputs raises ValueError.
 
@@ -76,9 +77,9 @@ class Learner(_core.Learner):
     name
         Which learner; `kalstream.learners()` lists them. "auto" needs no settings.
     inputs
-        Numbers per sample; 0 for a series that is predicted from its past alone.
+        Numbers per sample; 0 for a series that is predicted from its past alone. Or their names.
     outputs
-        Targets per sample.
+        Targets per sample, or their names.
     seed
         Of the random start.
     scale
@@ -109,8 +110,8 @@ class Learner(_core.Learner):
         self,
         name: str = "auto",
         *,
-        inputs: int,
-        outputs: int = 1,
+        inputs: int | Sequence[str],
+        outputs: int | str | Sequence[str] = 1,
         seed: int = 1,
         scale: bool = True,
         preset: str | None = None,
@@ -118,10 +119,12 @@ class Learner(_core.Learner):
         budget_us: float | None = None,
         **options: Option,
     ) -> None:
+        input_names = _names("inputs", inputs)
+        output_names = _names("outputs", outputs)
         super().__init__(
             name,
-            _size("inputs", inputs, 0),
-            _size("outputs", outputs, 1),
+            _size("inputs", inputs, 0) if input_names is None else len(input_names),
+            _size("outputs", outputs, 1) if output_names is None else len(output_names),
             _size("seed", seed, 0),
             bool(scale),
             preset or "",
@@ -129,15 +132,22 @@ class Learner(_core.Learner):
             None if budget_us is None else float(budget_us),
             [(key, _text(key, value)) for key, value in options.items()],
         )
+        if input_names is None and output_names is not None and self.inputs > 0:
+            raise TypeError("inputs: names expected, since outputs have some")
+        if input_names is not None or output_names is not None:
+            self._set_names(input_names or [], output_names or [])
 
     # predict, interval, learn and advance are the extension's own: nothing comes between.
 
-    def predict_many(self, X: npt.ArrayLike) -> Array:
+    def predict_many(self, X: npt.ArrayLike | Table) -> Array:
         """Predictions for the rows of X, each as if it were the next sample; (rows, outputs)."""
-        return super().predict_many(_matrix("X", X, self.inputs))
+        return super().predict_many(self._rows(X))
 
-    def forecast(self, horizon: int, X: Numbers = None) -> Array:
-        """Predictions for the next `horizon` samples, whose inputs are the rows of X.
+    def _rows(self, X: Any) -> Array:
+        return self._table(columns_of(X)) if is_table(X) else matrix("X", X, self.inputs)
+
+    def forecast(self, horizon: int, X: Numbers | Table = None) -> Array:
+        """Predictions for the next `horizon` samples, whose inputs are the rows of X, or of its columns.
 
         What the learner knows stays as it is. Returns an array of (horizon, outputs).
         """
@@ -145,24 +155,49 @@ class Learner(_core.Learner):
         if X is None and self.inputs > 0:
             raise ValueError(f"X: the {self.inputs} inputs of the next {horizon} samples are needed")
         if X is not None:
-            X = _matrix("X", X, self.inputs)
+            X = self._rows(X)
             if len(X) != horizon:
                 raise ValueError(f"X has {len(X)} rows, horizon is {horizon}")
         return super().forecast(horizon, X)
 
     def run(
         self,
-        X: Numbers,
-        y: npt.ArrayLike,
+        X: Numbers | Table | Path,
+        y: npt.ArrayLike | Table | None = None,
         *,
+        target: Fields = None,
+        inputs: Fields = None,
+        category: Fields = None,
+        time: str | None = None,
+        columns: Sequence[str] | None = None,
+        missing: str = "refuse",
+        steps: int = 0,
         horizon: int = 0,
         warm_up: int = 0,
         weight_points: int = 0,
+        keep_forecasts: bool = False,
     ) -> "Run":
-        """Goes on with a whole stream: predicts each row, scores, learns; see `kalstream.run`."""
-        from ._evaluation import run_learner
+        """Goes on with a whole stream: predicts each row, scores, learns; see `kalstream.run`.
 
-        return run_learner(self, X, y, horizon=horizon, warm_up=warm_up, weight_points=weight_points)
+        Once it knows names, columns of a data frame or file are found by them, whatever their order.
+        """
+        from ._evaluation import Stream, evaluation, run_learner
+
+        stream = Stream(
+            X,
+            y,
+            target=target,
+            inputs=inputs,
+            category=category,
+            time=time,
+            columns=columns,
+            missing=missing,
+            steps=steps,
+            horizon=horizon,
+            like=self.schema,
+        )
+        options = evaluation(stream, horizon, warm_up, weight_points, 0.0, keep_forecasts)
+        return run_learner(self, stream, options)
 
     def copy(self) -> "Learner":
         """An independent copy, with all it has learnt."""
@@ -173,7 +208,8 @@ class Learner(_core.Learner):
     def save(self, path: str | os.PathLike[str] | None = None) -> bytes | None:
         """All that has been learnt: into a file, whole or not at all, or as bytes without a path.
 
-        The file that was there is kept as `path + ".previous"`. `kalstream run --start` reads it, too. Like
+        Names that it knows are part of it (`schema`). The file that was there is kept as
+        `path + ".previous"`. `kalstream run --start` reads it, too. Like
         the command line's it holds the learner alone: intervals start over. A pickle keeps them.
         """
         if path is None:
@@ -183,9 +219,10 @@ class Learner(_core.Learner):
 
     @classmethod
     def load(cls, source: str | os.PathLike[str] | bytes, *, coverage: float | None = 0.9) -> "Learner":
-        """The learner in a file that `save` or `kalstream run --save` wrote, or in bytes of `save()`.
+        """The learner in a file that `save` or `kalstream run --save` wrote, in the checkpoint of a stream
+        (`kalstream stream --checkpoint`), or in bytes of any of them.
 
-        Raises SnapshotError for all but a sound snapshot; bytes from anywhere are safe.
+        Raises SnapshotError for all but a sound one; bytes from anywhere are safe.
         """
         learner = cls.__new__(cls)
         if isinstance(source, (bytes, bytearray, memoryview)):

@@ -1,0 +1,130 @@
+#include "dataset.h"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <numeric>
+
+#include "columns.h"
+#include "data/source.h"
+#include "eval/hold.h"
+#include "schema/rules.h"
+
+namespace kalstream::python {
+namespace {
+
+using Names = std::vector<std::string>;
+
+Names names(std::size_t count, char letter) {
+  Names all;
+  for (std::size_t k = 0; k < count; ++k) all.push_back(field_name(k, letter));
+  return all;
+}
+
+Dataset from_arrays(const Matrix& X, const Matrix& y) {
+  Dataset data;
+  data.input_names = names(X.shape(1), 'x');
+  data.target_names = y.shape(1) == 1 ? Names{"y"} : names(y.shape(1), 'y');
+  data.inputs.assign(X.data(), X.data() + X.size());
+  data.targets.assign(y.data(), y.data() + y.size());
+  return data;
+}
+
+Dataset from_columns(const nb::list& columns, const FieldChoice& choice, const Schema& like) {
+  Columns table(columns);
+  return collect("row", table, {.fields = choice, .like = like});
+}
+
+Dataset from_source(const std::string& source, std::size_t rows, const FieldChoice& choice,
+                    const Names& columns, const Schema& like) {
+  return load(source, rows, {.fields = choice, .columns = columns, .like = like});
+}
+
+nb::object mark(char c) { return c == 0 ? nb::none() : nb::object(nb::str(&c, 1)); }
+
+/// As `kalstream inspect FILE --json` prints it (io/schema_json.h); a test holds both together.
+nb::dict described(const Dataset& data) {
+  nb::dict d;
+  const bool delimited = data.dialect.format == Format::delimited;
+  d["source"] = data.source;
+  d["format"] = to_string(data.dialect.format);
+  d["delimiter"] = mark(data.dialect.delimiter);
+  d["decimal"] = mark(data.dialect.decimal);
+  d["header"] = delimited ? nb::object(nb::bool_(data.dialect.header)) : nb::none();
+  d["time_form"] = to_string(data.schema.time_form);
+  d["rows"] = data.rows();
+  d["labels"] = data.labels;
+  nb::list fields;
+  for (const Schema::Field& f : data.schema.fields) {
+    if (f.later && f.role == Role::id) continue;
+    nb::dict field;
+    field["name"] = f.name;
+    field["role"] = to_string(f.role);
+    if (!f.reason.empty()) field["reason"] = f.reason;
+    if (f.later) field["later"] = true;
+    if (f.slots > 0) field["values"] = f.values;
+    fields.append(field);
+  }
+  d["fields"] = fields;
+  return d;
+}
+
+template <class T>
+nb::object copied(const std::vector<T>& values, std::vector<std::size_t> shape) {
+  auto* kept = new std::vector<T>(values);
+  const nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return nb::cast(nb::ndarray<nb::numpy, T>(kept->data(), shape.size(), shape.data(), owner));
+}
+
+}  // namespace
+
+void bind_dataset(nb::module_& m) {
+  nb::class_<FieldChoice>(m, "FieldChoice")
+      .def(
+          "__init__",
+          [](FieldChoice* self, const Names& targets, const Names& inputs, const Names& categories,
+             const std::string& time, const std::string& id, const std::string& key) {
+            new (self) FieldChoice{targets, inputs, categories, time, id, key};
+          },
+          nb::arg("targets"), nb::arg("inputs"), nb::arg("categories"), nb::arg("time"),
+          nb::arg("id"), nb::arg("key"));
+  nb::class_<Dataset>(m, "Dataset")
+      .def_static("from_arrays", from_arrays, nb::arg("X").noconvert(), nb::arg("y").noconvert())
+      .def_static("from_columns", from_columns, nb::arg("columns"), nb::arg("choice"),
+                  nb::arg("like"))
+      .def_static("from_source", from_source, nb::arg("source"), nb::arg("rows"), nb::arg("choice"),
+                  nb::arg("columns"), nb::arg("like"))
+      .def(
+          "hold",
+          [](Dataset& data) {
+            const auto held = hold_last_inputs(data);
+            return std::accumulate(held.begin(), held.end(), std::size_t{0});
+          },
+          "Last values for missing inputs; returns how many.")
+      .def_prop_ro("y",
+                   [](const Dataset& data) {
+                     return copied(data.targets, {data.rows(), data.n_targets()});
+                   })
+      .def_prop_ro("rows", &Dataset::rows)
+      .def_prop_ro("inputs", &Dataset::n_inputs)
+      .def_prop_ro("outputs", &Dataset::n_targets)
+      .def_ro("input_names", &Dataset::input_names)
+      .def_ro("target_names", &Dataset::target_names)
+      .def_prop_ro(
+          "lines",
+          [](const Dataset& data) {
+            return copied(std::vector<std::int64_t>(data.lines.begin(), data.lines.end()),
+                          {data.lines.size()});
+          },
+          "Of a file, or rows of a table, counted from 1; empty for arrays.")
+      .def_ro("labels", &Dataset::labels)
+      .def_ro("time_name", &Dataset::time_name)
+      .def_ro("times", &Dataset::times)
+      .def_prop_ro("moments",
+                   [](const Dataset& data) { return copied(data.moments, {data.moments.size()}); })
+      .def_ro("schema", &Dataset::schema)
+      .def_prop_ro("remarks", [](const Dataset& data) { return remarks(data.schema); })
+      .def("describe", described);
+}
+
+}  // namespace kalstream::python

@@ -1,0 +1,255 @@
+#include "names.h"
+
+#include <nanobind/operators.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "columns.h"
+#include "core/closest.h"
+#include "schema/rules.h"
+
+namespace kalstream::python {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+std::string list_of(const Texts& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + shown(name);
+  return text.empty() ? "none" : text;
+}
+
+Texts names_of(const Record& record) {
+  Texts names;
+  for (const Record::Field& f : record.fields()) names.push_back(f.name);
+  return names;
+}
+
+/// "target", or "target.1", "target.2", …
+Texts usual_targets(std::size_t count) {
+  if (count == 1) return {"target"};
+  Texts names;
+  for (std::size_t k = 1; k <= count; ++k) names.push_back("target." + std::to_string(k));
+  return names;
+}
+
+[[noreturn]] void fail_names(const char* what, const Texts& known, const Texts& given,
+                             const Texts& lacking, const Texts& unknown) {
+  std::string text = std::string(what) + ": ";
+  if (!lacking.empty())
+    text += list_of(lacking) + (lacking.size() == 1 ? " is" : " are") + " missing";
+  else
+    text += list_of(unknown) + (unknown.size() == 1 ? " is" : " are") + " not known";
+  text += "; the learner has " + list_of(known) + ", given: " + list_of(given);
+  if (!unknown.empty()) text += did_you_mean(unknown.front(), lacking.empty() ? known : lacking);
+  throw nb::value_error(text.c_str());
+}
+
+bool has(const Texts& names, const std::string& name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+}  // namespace
+
+const Schema& Names::schema() const {
+  static const Schema none;
+  return reader_ ? reader_->schema() : none;
+}
+
+void Names::set(Schema schema) {
+  if (schema.inputs() != inputs_ || schema.outputs() != outputs_)
+    throw nb::value_error(("the fields are " + std::to_string(schema.inputs()) + " inputs (" +
+                           list_of(schema.input_names()) + ") and " +
+                           std::to_string(schema.outputs()) + " targets (" +
+                           list_of(schema.target_names()) + "), the learner has " +
+                           std::to_string(inputs_) + " and " + std::to_string(outputs_))
+                              .c_str());
+  reader_.emplace(std::move(schema));
+  targets_are_open_ = false;
+}
+
+void Names::set(const Texts& inputs, const Texts& targets) {
+  Schema schema;
+  for (const std::string& name : inputs) schema.fields.push_back({name, Role::input});
+  const bool open = targets.empty();
+  for (const std::string& name : open ? usual_targets(outputs_) : targets)
+    schema.fields.push_back({.name = name, .role = Role::target, .later = true});
+  for (std::size_t k = 0; k < schema.fields.size(); ++k)
+    for (std::size_t j = 0; j < k; ++j)
+      if (schema.fields[j].name == schema.fields[k].name)
+        throw nb::value_error(
+            ("the name " + shown(schema.fields[k].name) + " is there twice").c_str());
+  set(std::move(schema));
+  targets_are_open_ = open;
+}
+
+// By the first sample that has names. As many fields as inputs are the inputs; of more, the rules
+// choose.
+void Names::settle(nb::handle y, bool with_target) {
+  FieldChoice choice;
+  choice.id.clear();
+  const bool open = !is_named(y);
+  if (!open) {
+    Record targets;
+    fill(targets, y);
+    choice.targets = names_of(targets);
+  } else if (!with_target || outputs_ > 1) {
+    choice.targets = usual_targets(outputs_);
+  }
+  if (inputs_ == 0)
+    choice.inputs = {"none"};
+  else if (record_.fields().size() == inputs_)
+    choice.inputs = names_of(record_);
+  set(kalstream::settle(record_, choice));
+  targets_are_open_ = open && !with_target;
+}
+
+// Names for targets that came without until now.
+void Names::name_targets(nb::handle y) {
+  Record targets;
+  fill(targets, y);
+  if (targets.fields().size() != outputs_) return;  // it will be told
+  Schema schema = reader_->schema();
+  std::size_t k = 0;
+  for (Schema::Field& f : schema.fields)
+    if (f.role == Role::target) f.name = targets.fields()[k++].name;
+  set(std::move(schema));
+}
+
+bool Names::has_categories() const {
+  return std::ranges::any_of(schema().fields, [](const auto& f) { return f.slots > 0; });
+}
+
+void Names::require_inputs() const {
+  const auto& fields = schema().fields;
+  const auto given = record_.fields();
+  Texts lacking;
+  Texts unknown;
+  for (std::size_t k = 0; k < fields.size(); ++k) {
+    std::size_t at = k;
+    if (fields[k].role == Role::input && record_.find(fields[k].name, at) == nullptr)
+      lacking.push_back(fields[k].name);
+  }
+  for (std::size_t k = 0; k < given.size(); ++k) {
+    if (k < fields.size() && fields[k].name == given[k].name) continue;
+    if (std::ranges::find(fields, given[k].name, &Schema::Field::name) == fields.end())
+      unknown.push_back(given[k].name);
+  }
+  if (!lacking.empty() || !unknown.empty())
+    fail_names("x", schema().names(Role::input), names_of(record_), lacking, unknown);
+}
+
+std::span<const double> Names::inputs(nb::handle x, bool keeps, nb::handle y, bool with_target) {
+  fill(record_, x);
+  for (Record::Field& f : record_.fields())  // the learner refuses it, and says so
+    if (f.value.kind == Value::Kind::too_large) f.value.kind = Value::Kind::missing;
+  record_.is_row = with_target;
+  if (!reader_) settle(y, with_target);
+  if (targets_are_open_ && is_named(y)) name_targets(y);
+  require_inputs();
+  std::optional<SampleReader> trial;
+  if (!keeps && has_categories()) trial = *reader_;
+  SampleReader& reader = trial ? *trial : *reader_;
+  if (!reader.read(record_, sample_)) throw nb::value_error(reader.problem().c_str());
+  return sample_.x;
+}
+
+std::span<const double> Names::targets(nb::handle y) {
+  Record record;
+  fill(record, y);
+  if (!reader_ && inputs_ == 0) set(Texts{}, names_of(record));
+  if (!reader_) throw nb::value_error("y has names, x has none; name both or none of them");
+  if (targets_are_open_) name_targets(y);
+  const Texts known = schema().target_names();
+  const Texts given = names_of(record);
+  Texts lacking;
+  Texts unknown;
+  for (const std::string& name : known)
+    if (!has(given, name)) lacking.push_back(name);
+  for (const std::string& name : given)
+    if (!has(known, name)) unknown.push_back(name);
+  if (!lacking.empty() || !unknown.empty()) fail_names("y", known, given, lacking, unknown);
+  targets_.clear();
+  for (const std::string& name : known) {
+    std::size_t at = 0;
+    const Value& value = *record.find(name, at);
+    if (value.kind == Value::Kind::text)
+      throw nb::type_error(("y: " + shown(name) + " is text").c_str());
+    targets_.push_back(value.kind == Value::Kind::number
+                           ? value.number
+                           : std::numeric_limits<double>::quiet_NaN());
+  }
+  return targets_;
+}
+
+std::vector<double> Names::table(const nb::list& columns, std::size_t& rows) {
+  Columns table(columns);
+  rows = table.rows();
+  std::optional<SampleReader> trial;
+  std::vector<double> all;
+  while (table.next(record_)) {
+    if (!trial) {
+      record_.is_row = false;  // targets may be in other tables
+      if (!reader_) settle(nb::none(), false);
+      require_inputs();
+      trial = *reader_;
+    }
+    if (!trial->read(record_, sample_)) throw nb::value_error(trial->problem().c_str());
+    all.insert(all.end(), sample_.x.begin(), sample_.x.end());
+  }
+  return all;
+}
+
+std::string in_python(std::string message) {
+  for (const std::string name : {"target", "inputs", "category", "time"}) {
+    const std::string option = "--" + name;
+    for (std::size_t at = message.find(option); at != message.npos; at = message.find(option, at))
+      message.replace(at, option.size(), name + '=');
+  }
+  return message;
+}
+
+void bind_schema(nb::module_& m) {
+  using Field = Schema::Field;
+  nb::class_<Field>(m, "Field", "One field of a stream, and what it is taken for.")
+      .def_ro("name", &Field::name)
+      .def_prop_ro(
+          "role", [](const Field& f) { return to_string(f.role); },
+          "'input', 'target', 'time', 'key', 'id' or 'left out'.")
+      .def_ro("reason", &Field::reason, "Why it was left out, or what was guessed; may be empty.")
+      .def_ro("later", &Field::later, "It was not in the first sample.")
+      .def_prop_ro("is_category", [](const Field& f) { return f.slots > 0; })
+      .def_ro("values", &Field::values, "Of a category: those seen so far.")
+      .def(nb::self == nb::self)
+      .def("__repr__", [](const Field& f) {
+        std::string text = "Field('" + f.name + "', '" + to_string(f.role) + '\'';
+        if (!f.reason.empty()) text += ", reason='" + f.reason + '\'';
+        return text + ')';
+      });
+  nb::class_<Schema>(m, "Schema", "The fields of a stream, in the order they were first written.")
+      .def(nb::init<>())
+      .def_ro("fields", &Schema::fields)
+      .def_prop_ro("inputs", [](const Schema& s) { return s.names(Role::input); })
+      .def_prop_ro("targets", [](const Schema& s) { return s.names(Role::target); })
+      .def_prop_ro(
+          "input_names", &Schema::input_names,
+          "One for each number that is learnt from: those of a category are 'weather.1', ...")
+      .def_prop_ro(
+          "time_form", [](const Schema& s) { return to_string(s.time_form); },
+          "How times are written: 'year first', 'seconds', ..., 'none'.")
+      .def_prop_ro(
+          "remarks", [](const Schema& s) { return remarks(s); },
+          "What was left out and why, and what was guessed.")
+      .def("__repr__", [](const Schema& s) {
+        std::string text;
+        for (const Field& f : s.fields)
+          text += (text.empty() ? "" : ", ") + f.name + ": " + to_string(f.role);
+        return "Schema(" + text + ')';
+      });
+}
+
+}  // namespace kalstream::python
