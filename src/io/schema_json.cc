@@ -30,10 +30,9 @@ Json fields(const Schema& schema) {
 }  // namespace
 
 std::string schema_json(const Dataset& data) {
-<<<<<<< HEAD
   const Json json{
       {"source", data.source},
-      {"format", name_of(data.dialect.format)},
+      {"format", to_string(data.dialect.format)},
       {"delimiter", mark(data.dialect.delimiter)},
       {"decimal", mark(data.dialect.decimal)},
       {"header", data.dialect.format == Format::delimited ? Json(data.dialect.header) : Json()},
@@ -41,17 +40,6 @@ std::string schema_json(const Dataset& data) {
       {"rows", data.rows()},
       {"labels", data.labels},
       {"fields", fields(data.schema)}};
-=======
-  const Json json{{"source", data.source},
-            {"format", to_string(data.dialect.format)},
-            {"delimiter", mark(data.dialect.delimiter)},
-            {"decimal", mark(data.dialect.decimal)},
-            {"header", data.dialect.format == Format::delimited ? Json(data.dialect.header) : Json()},
-            {"time_form", to_string(data.schema.time_form)},
-            {"rows", data.rows()},
-            {"labels", data.labels},
-            {"fields", fields(data.schema)}};
->>>>>>> python
   return json.dump(2) + "\n";
 }
 
