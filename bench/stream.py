@@ -117,8 +117,8 @@ def by_itself(a, folder):
         own = statistics.median(m[0] for m in measured)
         us = statistics.median(m[1]["us"] for m in measured)
         above = statistics.median(m[1]["us"] - m[0] for m in measured)
-        median = statistics.median(m[1]["latency_us"]["median"] for m in measured)
-        p99 = statistics.median(m[1]["latency_us"]["p99"] for m in measured)
+        median = statistics.median(m[1]["work_us"]["median"] for m in measured)
+        p99 = statistics.median(m[1]["work_us"]["p99"] for m in measured)
         print(f"| {name} | {count:,} | {own:.1f} µs | {us:.1f} µs | {above:.1f} µs | {1e6 / us:,.0f} "
               f"| {median:.1f} µs | {p99:.1f} µs | {p99 / median:.1f} |", flush=True)
 

@@ -39,6 +39,9 @@ std::string summary(const StreamStatus& s) {
   if (s.latency.count > 0)
     text += fmt::format("\nlatency per sample: median {}, 99 % within {}, longest {}",
                         time(s.latency.p50), time(s.latency.p99), time(s.latency.max));
+  constexpr double queue = 5;  // times what a line takes
+  if (s.latency.p50 > queue * s.work.p50)
+    text += fmt::format("; lines came faster and had to wait: each takes {}", time(s.work.p50));
   return text;
 }
 
@@ -46,34 +49,36 @@ std::string summary_json(const StreamStatus& s) {
   const auto number = [](double v) {
     return std::isfinite(v) ? nlohmann::ordered_json(v) : nlohmann::ordered_json();
   };
-  const nlohmann::ordered_json json{
-      {"learner", s.learner},
-      {"samples", s.samples_predicted},
-      {"learnt", s.targets_learnt},
-      {"missing", s.targets_missing},
-      {"pending", s.labels_pending},
-      {"late", s.labels_late},
-      {"held", s.inputs_held},
-      {"lines", s.lines_read},
-      {"refused", s.lines_refused},
-      {"gated", s.updates_gated},
-      {"rejected", s.updates_rejected},
-      {"models", s.models_in_memory + s.models_on_disk},
-      {"checkpoints", s.checkpoints_written},
-      {"failed_checkpoints", s.checkpoint_failures},
-      {"nse", number(s.errors.nse)},
-      {"rmse", number(s.errors.rmse)},
-      {"mae", number(s.errors.mae)},
-      {"nominal_coverage", number(s.coverage_nominal)},
-      {"coverage", number(s.coverage)},
-      {"seconds", number(s.uptime_seconds)},
-      {"latency_us",
-       {{"median", number(1e6 * s.latency.p50)},
-        {"p99", number(1e6 * s.latency.p99)},
-        {"p999", number(1e6 * s.latency.p999)},
-        {"max", number(1e6 * s.latency.max)},
-        {"mean", number(1e6 * s.latency.sum / static_cast<double>(s.latency.count))}}},
-      {"resident_bytes", s.resident_bytes}};
+  const auto times = [&](const LatencySummary& l) {
+    return nlohmann::ordered_json{{"median", number(1e6 * l.p50)},
+                                  {"p99", number(1e6 * l.p99)},
+                                  {"p999", number(1e6 * l.p999)},
+                                  {"max", number(1e6 * l.max)},
+                                  {"mean", number(1e6 * l.sum / static_cast<double>(l.count))}};
+  };
+  const nlohmann::ordered_json json{{"learner", s.learner},
+                                    {"samples", s.samples_predicted},
+                                    {"learnt", s.targets_learnt},
+                                    {"missing", s.targets_missing},
+                                    {"pending", s.labels_pending},
+                                    {"late", s.labels_late},
+                                    {"held", s.inputs_held},
+                                    {"lines", s.lines_read},
+                                    {"refused", s.lines_refused},
+                                    {"gated", s.updates_gated},
+                                    {"rejected", s.updates_rejected},
+                                    {"models", s.models_in_memory + s.models_on_disk},
+                                    {"checkpoints", s.checkpoints_written},
+                                    {"failed_checkpoints", s.checkpoint_failures},
+                                    {"nse", number(s.errors.nse)},
+                                    {"rmse", number(s.errors.rmse)},
+                                    {"mae", number(s.errors.mae)},
+                                    {"nominal_coverage", number(s.coverage_nominal)},
+                                    {"coverage", number(s.coverage)},
+                                    {"seconds", number(s.uptime_seconds)},
+                                    {"latency_us", times(s.latency)},
+                                    {"work_us", times(s.work)},
+                                    {"resident_bytes", s.resident_bytes}};
   return json.dump(2) + "\n";
 }
 

@@ -51,7 +51,8 @@ struct StreamStatus {
   double coverage = unknown;          ///< how often they did
   double coverage_recent = unknown;
 
-  LatencySummary latency;  ///< of a sample's way through
+  LatencySummary latency;  ///< from a line's arrival to its answer, the time it waited included
+  LatencySummary work;     ///< of taking a line and learning from it, without that
   double samples_per_second = unknown;
 
   double covariance_trace = unknown;

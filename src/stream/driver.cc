@@ -53,6 +53,7 @@ void Driver::loop(Sink& sink) {
 // False if the stream was told to stop before the answer could go out.
 bool Driver::handle(Source::Event event, Sink& sink) {
   if (event == Source::Event::idle) return true;
+  const auto begin = std::chrono::steady_clock::now();
   const bool was_settled = engine_.settled();
   delivered_ = false;
   const Answer* answer =
@@ -63,6 +64,7 @@ bool Driver::handle(Source::Event event, Sink& sink) {
   }
   delivered_ = answer == nullptr || deliver(*answer, sink);
   engine_.learn();
+  monitor_.worked(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
   return delivered_;
 }
 

@@ -129,6 +129,7 @@ StreamStatus StreamMonitor::status(const Engine& engine, const Checkpoints* chec
     }
   }
   s.latency = latency_.summary();
+  s.work = work_.summary();
   s.samples_per_second = samples_per_second_;
   s.covariance_trace = engine.last_step().covariance_trace;
   s.resident_bytes = resident_bytes();

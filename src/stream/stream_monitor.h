@@ -35,6 +35,8 @@ class StreamMonitor final : public EngineListener {
   /// The stream is settled.
   void begin(const Engine& engine);
 
+  /// How long it took to answer a record and to learn from it, without the time it had waited.
+  void worked(double seconds) { work_.record(seconds); }
   /// An answer has gone out.
   void answered(const Answer& answer, const Engine& engine);
   void took(std::span<const double> x) override;
@@ -63,6 +65,7 @@ class StreamMonitor final : public EngineListener {
   std::optional<Watch> watch_;  // of the only model
   Notices notices_;
   LatencyHistogram latency_;
+  LatencyHistogram work_;
   Clock::time_point started_ = Clock::now();
   Clock::time_point last_publication_ = started_;
   std::uint64_t samples_at_publication_ = 0;
