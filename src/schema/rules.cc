@@ -2,63 +2,20 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <optional>
 
 #include "core/closest.h"
+#include "schema/field_names.h"
 #include "schema/time_fields.h"
 
 namespace kalstream {
 namespace {
 
 constexpr std::string_view default_target = "target";
-constexpr std::string_view not_chosen = "not among the inputs";
 
-using Names = std::vector<std::string>;
-using Places = std::vector<std::size_t>;
-
-std::string list_of(const Names& names) {
-  constexpr std::size_t most = 50;
-  std::string text;
-  for (std::size_t k = 0; k < std::min(names.size(), most); ++k)
-    text += (k > 0 ? ", " : "") + shown(names[k]);
-  if (names.size() > most) text += ", …";
-  return names.empty() ? "none" : text;
-}
-
-Names names_of(const Record& record) {
-  Names names;
-  for (const Record::Field& f : record.fields()) names.push_back(f.name);
-  return names;
-}
-
-bool is_number(std::string_view text, std::size_t& n) {
-  const char* const end = text.data() + text.size();
-  const auto [at, error] = std::from_chars(text.data(), end, n);
-  return error == std::errc() && at == end;
-}
-
-/// Whether `name` is that of a number in the list `of`: "a.2" in "a".
-bool is_in_list(std::string_view name, std::string_view of) {
-  std::size_t n = 0;
-  return name.size() > of.size() + 1 && name.starts_with(of) && name[of.size()] == '.' &&
-         is_number(name.substr(of.size() + 1), n);
-}
-
-/// The fields a user's word stands for: a name, a list, or a place counted from 1.
-Places find(const Names& names, const std::string& wanted) {
-  Places found;
-  for (std::size_t k = 0; k < names.size(); ++k)
-    if (names[k] == wanted) found.push_back(k);
-  for (std::size_t k = 0; k < names.size() && found.empty(); ++k)
-    if (is_in_list(names[k], wanted))
-      for (; k < names.size() && is_in_list(names[k], wanted); ++k) found.push_back(k);
-  std::size_t place = 0;
-  if (found.empty() && is_number(wanted, place) && place >= 1 && place <= names.size())
-    found.push_back(place - 1);
-  return found;
-}
+using Names = FieldNames;
+using Places = FieldPlaces;
 
 [[noreturn]] void fail_unknown(const Names& names, const std::string& wanted, const char* role) {
   throw SchemaError("there is no field " + shown(wanted) + " to be the " + role + "; there are " +
@@ -66,7 +23,7 @@ Places find(const Names& names, const std::string& wanted) {
 }
 
 Places require(const Names& names, const std::string& wanted, const char* role) {
-  const Places found = find(names, wanted);
+  const Places found = places_of(names, wanted);
   if (found.empty()) fail_unknown(names, wanted, role);
   if (found.size() > 1 && names[found[0]] == names[found[1]])
     throw SchemaError("there are several fields " + shown(wanted) +
@@ -150,7 +107,7 @@ class Settling {
   void choose_targets() {
     Places chosen;
     for (const std::string& wanted : choice_.targets) {
-      if (!record_.is_row && find(names_, wanted).empty()) {
+      if (!record_.is_row && places_of(names_, wanted).empty()) {
         add_later(wanted, Role::target);
         continue;
       }
@@ -254,7 +211,7 @@ class Settling {
       if (f.role != Role::left_out || !f.reason.empty()) continue;
       f.reason = f.name.empty()      ? std::string("no name")
                  : !may_be_number(k) ? std::string("text")
-                                     : std::string(not_chosen);
+                                     : std::string(not_chosen_reason);
     }
   }
 
@@ -276,46 +233,6 @@ class Settling {
   std::vector<Places> orders_;  // as named by the user
 };
 
-bool same_names(Names a, Names b) {
-  std::ranges::sort(a);
-  std::ranges::sort(b);
-  return a == b;
-}
-
-// What the user's words stand for in a schema that is settled.
-Names resolved(const Schema& schema, const Names& wanted) {
-  Names names;
-  for (const Schema::Field& f : schema.fields) names.push_back(f.name);
-  Names chosen;
-  for (const std::string& w : wanted) {
-    const Places places = find(names, w);
-    if (places.empty()) chosen.push_back(w);
-    for (const std::size_t k : places) chosen.push_back(names[k]);
-  }
-  return chosen;
-}
-
-void require_same(const std::string& option, const Names& wanted, const Names& there) {
-  if (same_names(wanted, there)) return;
-  throw SchemaError(option + ' ' + list_of(wanted) + ": what was learnt before has " +
-                    list_of(there) + "; use the same, or begin anew");
-}
-
-// Inputs and targets are what was learnt from; the user need not name them again.
-void require_learnt(const Schema& schema, const FieldChoice& choice) {
-  if (!choice.targets.empty())
-    require_same("--target", resolved(schema, choice.targets), schema.names(Role::target));
-  if (!choice.inputs.empty())
-    require_same("--inputs", choice.has_no_inputs() ? Names{} : resolved(schema, choice.inputs),
-                 schema.names(Role::input));
-  for (const std::string& category : resolved(schema, choice.categories))
-    if (std::ranges::none_of(schema.fields, [&](const Schema::Field& f) {
-          return f.name == category && f.slots > 0;
-        }))
-      throw SchemaError("--category " + shown(category) +
-                        ": what was learnt before has no such category; leave it away");
-}
-
 }  // namespace
 
 bool can_settle(const Record& record, const FieldChoice& choice) {
@@ -325,7 +242,7 @@ bool can_settle(const Record& record, const FieldChoice& choice) {
   };
   std::vector<bool> is_target(names.size(), false);
   for (const std::string& wanted : choice.targets)
-    for (const std::size_t k : find(names, wanted)) is_target[k] = true;
+    for (const std::size_t k : places_of(names, wanted)) is_target[k] = true;
   bool has_id = false;
   bool has_target = false;
   std::vector<bool> is_other(names.size(), false);
@@ -356,55 +273,6 @@ Schema settle(const Record& first, const FieldChoice& choice) {
   return Settling(first, choice).run();
 }
 
-Schema settle_as(const Schema& before, const Record& first, const FieldChoice& choice) {
-  require_learnt(before, choice);
-  require_fields(before, first);
-  FieldChoice same = choice;
-  same.targets = before.names(Role::target);
-  same.inputs = before.names(Role::input);
-  if (same.inputs.empty()) same.inputs = {"none"};
-  same.categories.clear();
-  for (const Schema::Field& f : before.fields)
-    if (f.role == Role::input && f.slots > 0) same.categories.push_back(f.name);
-  Schema schema = settle(first, same);
-  for (Schema::Field& f : schema.fields) {
-    if (f.role == Role::left_out && f.reason == not_chosen) f.reason = "not learnt from before";
-    const auto as_before = std::ranges::find(before.fields, f.name, &Schema::Field::name);
-    if (f.slots == 0 || as_before == before.fields.end()) continue;
-    f.slots = as_before->slots;
-    f.values = as_before->values;
-  }
-  return schema;
-}
-
-void require_choice(const Schema& schema, const FieldChoice& choice) {
-  require_learnt(schema, choice);
-  const auto one = [](const std::string& name) { return name.empty() ? Names{} : Names{name}; };
-  require_same("--key", resolved(schema, one(choice.key)), schema.names(Role::key));
-  const Names ids = schema.names(Role::id);
-  if (choice.id != FieldChoice{}.id && !ids.empty()) require_same("--id", one(choice.id), ids);
-  if (!choice.time.empty() && choice.time != "none")
-    require_same("--time", resolved(schema, one(choice.time)), schema.names(Role::time));
-}
-
-void require_fields(const Schema& schema, const Record& record) {
-  const Names names = names_of(record);
-  Names lacking;
-  for (const Role role : {Role::input, Role::target})
-    for (const std::string& name : schema.names(role))
-      if (std::ranges::find(names, name) == names.end() && (record.is_row || role == Role::input))
-        lacking.push_back(name);
-  Names unknown;
-  for (const std::string& name : names)
-    if (std::ranges::find(schema.fields, name, &Schema::Field::name) == schema.fields.end())
-      unknown.push_back(name);
-  // Lines of JSON may leave fields away; but one that has others instead calls them by other names.
-  if (lacking.empty() || (!record.is_row && unknown.empty())) return;
-  throw SchemaError("what was learnt before has " + list_of(lacking) +
-                    ", which this stream lacks; it has " + list_of(names) +
-                    did_you_mean(lacking.front(), unknown));
-}
-
 std::vector<std::string> remarks(const Schema& schema) {
   std::vector<std::string> lines;
   std::vector<std::pair<std::string, Names>> left_out;  // by reason
@@ -412,7 +280,7 @@ std::vector<std::string> remarks(const Schema& schema) {
   for (const Schema::Field& f : schema.fields) {
     if (f.later) {
       if (f.role == Role::target) later.push_back(f.name);
-    } else if (f.role == Role::left_out && f.reason != not_chosen) {
+    } else if (f.role == Role::left_out && f.reason != not_chosen_reason) {
       auto same = std::ranges::find(left_out, f.reason, &std::pair<std::string, Names>::first);
       if (same == left_out.end()) same = left_out.insert(same, {f.reason, {}});
       same->second.push_back(f.name);
