@@ -10,8 +10,8 @@
 #include "kalstream/snapshot.h"
 #include "kalstream/version.h"
 #include "kernels/dispatch.h"
-#include "schema/rules.h"
 #include "misspelt.h"
+#include "schema/rules.h"
 
 namespace {
 

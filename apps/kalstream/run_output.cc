@@ -87,7 +87,8 @@ std::string remark_on_held(const RunReport& r) {
 
 void check_outputs(const RunArguments& a) {
   namespace fs = std::filesystem;
-  std::vector<std::string> used{a.data};
+  std::vector<std::string> used;
+  if (a.data != "-") used.push_back(a.data);  // there it is what comes in, else what goes out
   std::error_code ignored;
   for (const std::string& out :
        {a.json, a.csv, a.plot, a.plot_predictions, a.plot_weights, a.save}) {

@@ -231,6 +231,17 @@ TEST(Run, RawDataWorkUnlessUnscaled) {
   EXPECT_LT(j["runs"][0]["nse"].get<double>(), 1);
 }
 
+TEST(Run, ReadsStandardInputAndWritesStandardOutput) {
+  const Workplace w;
+  w.file("d.jsonl",
+         "{\"a\":{\"b\":1.5},\"y\":2}\n{\"a\":{\"b\":2.5},\"y\":3}\n{\"a\":{\"b\":3},\"y\":5}\n");
+  const std::string command = "cd '" + w.path("").string() +
+                              "' && '" KALSTREAM_PROGRAM
+                              "' run - --learner rls --json - --quiet <d.jsonl >out.json";
+  ASSERT_EQ(std::system(command.c_str()), 0);
+  EXPECT_EQ(Json::parse(read_text(w.path("out.json")))["runs"].size(), 1U);
+}
+
 TEST(Run, AConstantInputIsAddedUnlessOneExists) {
   const Workplace w;
   const std::string plain = samples(80, ",");
