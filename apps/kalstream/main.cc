@@ -1,4 +1,6 @@
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -54,13 +56,24 @@ void check_kernels() {
 }
 
 int fail(int code, const char* message) {
-  fmt::print(stderr, "kalstream: {}\n", message);
+  std::fprintf(stderr, "kalstream: %s\n", message);
   return code;
+}
+
+// A file that is opened must not get the number of an output that was closed: what is meant for
+// people would be written into it.
+void open_standard_descriptors() {
+  int descriptor = 0;
+  do {
+    descriptor = ::open("/dev/null", O_RDWR);
+  } while (descriptor >= 0 && descriptor <= STDERR_FILENO);
+  if (descriptor > STDERR_FILENO) ::close(descriptor);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  open_standard_descriptors();
   CLI::App app{
       "kalstream predicts a stream and learns from every sample: online regression with LSTM\n"
       "networks trained by Kalman-type methods. Each row is predicted before its target is used."};

@@ -176,13 +176,16 @@ DriverOptions options_of(const StreamArguments& a,
   return options;
 }
 
+// Where nobody can hear it, the stream goes on.
+void say_aloud(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stderr); }
+
 Format format_of(const std::string& name) {
   return name.empty() ? Format::unknown : name == "csv" ? Format::delimited : Format::json;
 }
 
 void stream(const StreamArguments& a) {
   const auto say = [quiet = a.quiet](const std::string& text) {
-    if (!quiet) fmt::print(stderr, "kalstream: {}\n", text);
+    if (!quiet) say_aloud(fmt::format("kalstream: {}\n", text));
   };
   if (!a.json.empty()) require_writable(a.json);
   DriverOptions options = options_of(a, say);
@@ -206,7 +209,7 @@ void stream(const StreamArguments& a) {
   const auto report = [&] {
     const StreamStatus status = driver.status();
     if (!a.json.empty()) write_file(a.json, summary_json(status));
-    if (!a.quiet) fmt::print(stderr, "{}\n", summary(status));
+    if (!a.quiet) say_aloud(summary(status) + "\n");
   };
   try {
     driver.run(sink);
@@ -214,6 +217,8 @@ void stream(const StreamArguments& a) {
     report();
     throw;
   }
+  if (source.has_unfinished())
+    say("the last line has no end and may not be whole: it is left for the next time");
   report();
 }
 

@@ -8,11 +8,14 @@
 #include <cstring>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace kalstream {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr const char* temporary = ".tmp";  // and the number of the process
 
 /// Where the bytes go: the file itself behind any links, and the file that is written first.
 struct Destination {
@@ -27,7 +30,7 @@ struct Destination {
     exists = fs::exists(status);
     direct = exists && !fs::is_regular_file(status);
     permissions = status.permissions();
-    first_name = direct ? final_name : final_name + ".tmp" + std::to_string(::getpid());
+    first_name = direct ? final_name : final_name + temporary + std::to_string(::getpid());
   }
 
   std::string final_name;
@@ -48,6 +51,7 @@ struct Destination {
 void keep_previous(const fs::path& path, const Destination& to) {
   const std::string kept = to.final_name + ".previous";
   std::error_code error;
+  fs::remove(to.first_name + ".previous", error);
   fs::create_hard_link(to.final_name, to.first_name + ".previous", error);
   if (error)
     fs::copy_file(to.final_name, to.first_name + ".previous", fs::copy_options::overwrite_existing,
@@ -61,8 +65,17 @@ void keep_previous(const fs::path& path, const Destination& to) {
 
 enum class Wait { for_disk, for_nothing };
 
+// A temporary file is made, never found: a link that somebody has put in its place is not followed.
+std::FILE* open_first(const Destination& to) {
+  if (to.direct) return std::fopen(to.first_name.c_str(), "wb");
+  ::unlink(to.first_name.c_str());  // of a process of the same number, long ago
+  const int descriptor =
+      ::open(to.first_name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+  return descriptor < 0 ? nullptr : ::fdopen(descriptor, "wb");
+}
+
 void write_first(const fs::path& path, const Destination& to, std::string_view text, Wait wait) {
-  std::FILE* file = std::fopen(to.first_name.c_str(), "wb");
+  std::FILE* file = open_first(to);
   if (file == nullptr) fail(path, to, "create the file");
   const bool sync = wait == Wait::for_disk && !to.direct;
   const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size() &&
@@ -107,27 +120,16 @@ void replace_file(const fs::path& path, std::string_view text) {
   write(path, text, false, Wait::for_nothing);
 }
 
-FileBatch::~FileBatch() {
-  for (const fs::path& path : paths_) std::remove(Destination(path).first_name.c_str());
-}
-
-void FileBatch::add(const fs::path& path, std::string_view text) {
-  write_first(path, Destination(path), text, Wait::for_nothing);
-  paths_.push_back(path);
-}
-
-void FileBatch::commit() {
-  if (paths_.empty()) return;
-  const Destination last(paths_.back());
-  const int descriptor = ::open(last.first_name.c_str(), O_RDONLY | O_CLOEXEC);
-  const bool synced = descriptor >= 0 && ::syncfs(descriptor) == 0;
-  if (descriptor >= 0) ::close(descriptor);
-  if (!synced) fail(paths_.back(), last, "write the file");
-  while (!paths_.empty()) {
-    rename_first(paths_.back(), Destination(paths_.back()));
-    paths_.pop_back();
-  }
-  sync_folder_of(last);
+void remove_leftovers(const fs::path& path) {
+  const Destination to(path);
+  const fs::path name(to.final_name);
+  std::error_code ignored;
+  std::vector<fs::path> left;
+  for (const auto& entry :
+       fs::directory_iterator(name.has_parent_path() ? name.parent_path() : ".", ignored))
+    if (entry.path().filename().string().starts_with(name.filename().string() + temporary))
+      left.push_back(entry.path());
+  for (const fs::path& file : left) fs::remove(file, ignored);
 }
 
 void require_writable(const fs::path& path) {
@@ -137,7 +139,7 @@ void require_writable(const fs::path& path) {
       throw std::runtime_error(path.string() + ": is a directory; name a file in it");
     return;
   }
-  std::FILE* file = std::fopen(to.first_name.c_str(), "wb");
+  std::FILE* file = open_first(to);
   if (file == nullptr) fail(path, to, "create the file");
   std::fclose(file);
   std::remove(to.first_name.c_str());

@@ -2,7 +2,6 @@
 
 #include <filesystem>
 #include <string_view>
-#include <vector>
 
 namespace kalstream {
 
@@ -17,22 +16,9 @@ void write_file_and_keep(const std::filesystem::path& path, std::string_view tex
 /// The same without waiting for the disk: for what is written again soon.
 void replace_file(const std::filesystem::path& path, std::string_view text);
 
-/// Many files at little more cost than one: all are on the disk before the first takes its name.
-/// What was added and not committed is forgotten.
-class FileBatch {
- public:
-  FileBatch() = default;
-  ~FileBatch();
-  FileBatch(const FileBatch&) = delete;
-  FileBatch& operator=(const FileBatch&) = delete;
-
-  /// Throws std::runtime_error naming the path.
-  void add(const std::filesystem::path& path, std::string_view text);
-  void commit();
-
- private:
-  std::vector<std::filesystem::path> paths_;
-};
+/// Removes what processes that were killed while they wrote this file have left. Only for whoever
+/// knows that nobody is writing it.
+void remove_leftovers(const std::filesystem::path& path);
 
 /// Throws what write_file would if it cannot write there; for use before long work.
 void require_writable(const std::filesystem::path& path);

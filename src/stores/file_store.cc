@@ -11,6 +11,7 @@ namespace kalstream {
 namespace fs = std::filesystem;
 
 FileStore::FileStore(fs::path path) : path_(std::move(path)), lock_(path_.string() + ".lock") {
+  remove_leftovers(path_);
   require_writable(path_);
 }
 

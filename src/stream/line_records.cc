@@ -12,7 +12,9 @@ LineRecords::LineRecords(LineOptions options, int wake)
       name_(options_.follow.empty() ? "standard input" : options_.follow),
       lines_(options_.follow.empty() ? LineSource(options_.in, wake, longest_line)
                                      : LineSource(options_.follow, wake, longest_line)),
-      reader_({.format = options_.format}, options_.columns) {}
+      reader_({.format = options_.format}, options_.columns) {
+  if (options_.leave_unfinished) lines_.leave_unfinished();
+}
 
 Source::Event LineRecords::next(Record& record, std::chrono::milliseconds most) {
   while (true) {

@@ -18,6 +18,8 @@ struct LineOptions {
   /// When it goes on from a checkpoint, a pipe begins again with its first line: those that are
   /// known are passed over.
   bool replay = false;
+  /// What is at the end of a file without a line's end is left for later, when it may be whole.
+  bool leave_unfinished = false;
 };
 
 class LineRecords final : public Source {
@@ -39,6 +41,9 @@ class LineRecords final : public Source {
   void exchange(Archive& archive) override;
   std::string go_on() override;
   bool can_go_back() const override { return options_.replay || lines_.is_file(); }
+
+  /// The file ended with a line that has no end, and that was left for later.
+  bool has_unfinished() const { return options_.leave_unfinished && lines_.has_unfinished(); }
 
   /// From a checkpoint of format 1 or 2.
   void exchange_old_place(Archive& archive) { lines_.exchange(archive); }

@@ -9,7 +9,9 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <stdexcept>
+#include <utility>
 
 #include "core/archive.h"
 #include "core/hash.h"
@@ -18,7 +20,7 @@ namespace kalstream {
 namespace {
 
 constexpr std::size_t chunk = std::size_t{1} << 16;
-constexpr std::uint64_t longest_head = 1024;
+constexpr std::uint64_t longest_stretch = 1024;
 constexpr std::chrono::milliseconds look_again{100};
 
 [[noreturn]] void fail(const std::string& what) {
@@ -28,6 +30,14 @@ constexpr std::chrono::milliseconds look_again{100};
 bool is_regular(int descriptor) {
   struct stat now = {};
   return ::fstat(descriptor, &now) == 0 && S_ISREG(now.st_mode);
+}
+
+std::uint64_t sum_of(int descriptor, std::uint64_t from, std::uint64_t length) {
+  std::array<char, longest_stretch> bytes;
+  if (::pread(descriptor, bytes.data(), length, static_cast<off_t>(from)) !=
+      static_cast<ssize_t>(length))
+    return 0;
+  return fnv1a(std::string_view(bytes.data(), length));
 }
 
 int open_file(const std::string& path) { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); }
@@ -76,10 +86,15 @@ LineSource::Event LineSource::next(std::chrono::milliseconds most) {
 
 // A whole line out of the buffer; at the end of a stream what is left is one.
 bool LineSource::take_line() {
+  if (!left_over_.empty()) {
+    line_ = std::exchange(left_over_, {});
+    return true;
+  }
   while (true) {
     const std::size_t end = buffer_.find('\n', scanned_);
     const bool whole = end != std::string::npos;
-    if (!whole && !(ended_ && at_ < buffer_.size())) {
+    const bool last = ended_ && !leaves_unfinished_ && at_ < buffer_.size();
+    if (!whole && !last) {
       scanned_ = buffer_.size();
       if (scanned_ - at_ <= longest_) return false;
       // The reader of the line will refuse it for its length; the rest of it is passed over.
@@ -115,7 +130,7 @@ bool LineSource::wait(std::chrono::milliseconds most) {
   if (refill()) return true;
   if (is_replaced()) {
     reopen();
-    return refill();
+    return !left_over_.empty() || refill();
   }
   pollfd woken{wake_, POLLIN, 0};
   ::poll(&woken, wake_ < 0 ? 0 : 1, static_cast<int>(std::min(most, look_again).count()));
@@ -149,38 +164,69 @@ bool LineSource::is_replaced() const {
 }
 
 void LineSource::reopen() {
+  struct stat old = {};
+  const bool cut_short =
+      ::fstat(descriptor_, &old) == 0 && static_cast<std::uint64_t>(old.st_size) < place_.offset;
   const int descriptor = open_file(path_);
   if (descriptor < 0) return;  // not yet; the old one has no more to say until then
   ::close(descriptor_);
   descriptor_ = descriptor;
   place_ = {};
-  // What was left of the old file was a line without an end.
+  // What is left of a file that was renamed is a line that nobody will end any more.
+  if (!cut_short && !skipping_) left_over_ = buffer_.substr(at_);
   buffer_.clear();
   at_ = scanned_ = 0;
   skipping_ = false;
 }
 
-std::uint64_t LineSource::head_sum(std::uint64_t length) const {
-  std::array<char, longest_head> head;
-  if (::pread(descriptor_, head.data(), length, 0) != static_cast<ssize_t>(length)) return 0;
-  return fnv1a(std::string_view(head.data(), length));
-}
-
 void LineSource::exchange(Archive& archive) {
-  if (!archive.reading() && is_file()) {
-    place_.head_length = std::min(place_.offset, longest_head);
-    place_.head_sum = head_sum(place_.head_length);
+  if (!archive.reading() && is_file_) {
+    const std::uint64_t length = std::min(place_.offset, longest_stretch);
+    place_.head = {length, sum_of(descriptor_, 0, length)};
+    place_.tail = {length, sum_of(descriptor_, place_.offset - length, length)};
   }
   archive.count(place_.offset);
-  archive.count(place_.head_length, longest_head);
-  archive.word(place_.head_sum);
+  for (Stretch* stretch : {&place_.head, &place_.tail}) {
+    if (stretch == &place_.tail && archive.format() < 3) break;
+    archive.count(stretch->length, longest_stretch);
+    archive.word(stretch->sum);
+  }
+  archive.require(place_.tail.length <= place_.offset);
+}
+
+bool LineSource::holds_place(int descriptor) const {
+  struct stat now = {};
+  const auto& [offset, head, tail] = place_;
+  return ::fstat(descriptor, &now) == 0 && S_ISREG(now.st_mode) &&
+         static_cast<std::uint64_t>(now.st_size) >= offset &&
+         sum_of(descriptor, 0, head.length) == head.sum &&
+         (tail.length == 0 || sum_of(descriptor, offset - tail.length, tail.length) == tail.sum);
+}
+
+// Beside a file that is followed: one whose name begins like its own, as rotation leaves it. What
+// is left of it is read first; then the one that has its name now.
+bool LineSource::find_rotated() {
+  namespace fs = std::filesystem;
+  if (path_.empty() || place_.offset == 0) return false;
+  const fs::path name(path_);
+  std::error_code ignored;
+  for (const auto& entry :
+       fs::directory_iterator(name.has_parent_path() ? name.parent_path() : ".", ignored)) {
+    if (!entry.path().filename().string().starts_with(name.filename().string())) continue;
+    const int descriptor = open_file(entry.path());
+    if (descriptor < 0) continue;
+    if (holds_place(descriptor)) {
+      ::close(descriptor_);
+      descriptor_ = descriptor;
+      return true;
+    }
+    ::close(descriptor);
+  }
+  return false;
 }
 
 bool LineSource::go_on() {
-  struct stat now = {};
-  const bool same = is_file() && ::fstat(descriptor_, &now) == 0 &&
-                    static_cast<std::uint64_t>(now.st_size) >= place_.offset &&
-                    head_sum(place_.head_length) == place_.head_sum &&
+  const bool same = (holds_place(descriptor_) || find_rotated()) &&
                     ::lseek(descriptor_, static_cast<off_t>(place_.offset), SEEK_SET) >= 0;
   if (!same) place_ = {};
   return same;

@@ -39,15 +39,27 @@ class LineSource {
 
   /// Where a file stands: what is needed to go on from there, on another machine as well.
   void exchange(Archive& archive);
-  /// Goes on where exchange() has read that it stood. False, and from the start, if it is not the
-  /// file that was read then, or none.
+  /// Goes on where exchange() has read that it stood; of a file that is followed, also in one that
+  /// it was renamed to since, beside it. False, and from the start, if it is not the file that was
+  /// read then, or none.
   bool go_on();
 
+  /// At the end of a file, a line without an end may be one that is still being written: it is left
+  /// for later.
+  void leave_unfinished() { leaves_unfinished_ = is_file_; }
+  bool has_unfinished() const { return ended_ && at_ < buffer_.size(); }
+
  private:
+  // A checksum of a stretch of the file.
+  struct Stretch {
+    std::uint64_t length = 0;
+    std::uint64_t sum = 0;
+  };
+
   struct Place {
-    std::uint64_t offset = 0;       // of the next line
-    std::uint64_t head_length = 0;  // so many first bytes of the file …
-    std::uint64_t head_sum = 0;     // … have this checksum
+    std::uint64_t offset = 0;  // of the next line
+    Stretch head;              // the file's first bytes
+    Stretch tail;              // those before the offset: files of one kind begin alike
   };
 
   bool take_line();
@@ -55,7 +67,8 @@ class LineSource {
   bool wait(std::chrono::milliseconds most);
   bool is_replaced() const;
   void reopen();
-  std::uint64_t head_sum(std::uint64_t length) const;
+  bool holds_place(int descriptor) const;
+  bool find_rotated();
 
   std::string path_;  // of a followed file
   int descriptor_;
@@ -66,7 +79,9 @@ class LineSource {
   std::size_t scanned_ = 0;  // no line end before
   bool skipping_ = false;    // the rest of a line too long
   bool ended_ = false;
+  bool leaves_unfinished_ = false;
   std::string line_;
+  std::string left_over_;  // of a file that was renamed: its last line, without an end
   std::chrono::steady_clock::time_point asked_ = std::chrono::steady_clock::now();
   std::chrono::steady_clock::time_point arrival_ = asked_;
   bool is_file_;

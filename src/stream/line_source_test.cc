@@ -95,6 +95,60 @@ TEST(LineSource, GoesOnWhereTheDescriptorStands) {
   ::close(descriptor);
 }
 
+// Rotated while nobody ran: what is left of the old file comes first, then the new one, although
+// both begin alike.
+TEST(LineSource, ReadsARotatedFileToItsEnd) {
+  const TemporaryFolder folder;
+  const std::string header(2000, 'h');
+  append(folder.path / "log", header + "\none\ntwo\n");
+  std::vector<std::byte> bytes;
+  {
+    LineSource source((folder.path / "log").string(), -1, 5000);
+    for (int k = 0; k < 2; ++k) ASSERT_EQ(source.next(1s), Event::line);
+    Archive to(bytes);
+    source.exchange(to);
+  }
+  append(folder.path / "log", "three\nfour");
+  std::filesystem::rename(folder.path / "log", folder.path / "log.1");
+  append(folder.path / "log", header + "\nnew\nand more, longer than before\n");
+  LineSource again((folder.path / "log").string(), -1, 5000);
+  Archive from{std::span<const std::byte>(bytes)};
+  again.exchange(from);
+  ASSERT_TRUE(again.go_on());
+  for (const std::string& expected : {std::string("two"), std::string("three"), std::string("four"),
+                                      header, std::string("new")}) {
+    ASSERT_EQ(again.next(1s), Event::line) << expected;
+    EXPECT_EQ(again.line(), expected);
+  }
+}
+
+TEST(LineSource, AnUnfinishedLineOfAFileCanWait) {
+  const TemporaryFolder folder;
+  append(folder.path / "d", "one\n51");
+  std::vector<std::byte> bytes;
+  const auto open = [&] { return ::open((folder.path / "d").c_str(), O_RDONLY); };
+  const int first = open();
+  {
+    LineSource source(first, -1, 100);
+    source.leave_unfinished();
+    EXPECT_EQ(source.next(1s), Event::line);
+    EXPECT_EQ(source.next(1s), Event::end);
+    EXPECT_TRUE(source.has_unfinished());
+    Archive to(bytes);
+    source.exchange(to);
+  }
+  append(folder.path / "d", "7.5\n");
+  const int second = open();
+  LineSource again(second, -1, 100);
+  Archive from{std::span<const std::byte>(bytes)};
+  again.exchange(from);
+  ASSERT_TRUE(again.go_on());
+  EXPECT_EQ(again.next(1s), Event::line);
+  EXPECT_EQ(again.line(), "517.5");
+  ::close(first);
+  ::close(second);
+}
+
 TEST(LineSource, ASignalEndsTheWait) {
   Pipe pipe;
   Pipe wake;

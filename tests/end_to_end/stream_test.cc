@@ -645,6 +645,32 @@ TEST_F(StreamTest, WhatRunHasLearntIsFoundByName) {
               AllOf(HasSubstr("has \"target\", which this stream lacks"), HasSubstr("\"goal\"")));
 }
 
+TEST_F(StreamTest, GoesOnWhereNobodyHearsItsWarnings) {
+  work_.file("input", lines(0, 3) + "what?\n" + lines(3, 6));
+  for (const std::string nowhere : {"2>/dev/full", "2>&-"}) {
+    Process process(work_.path("."),
+                    command("--learner rls --checkpoint s.kal < input " + nowhere));
+    EXPECT_EQ(split(process.rest()).size(), 7U) << nowhere;
+    EXPECT_EQ(process.wait(), fine) << nowhere;
+    EXPECT_THAT(work_.kalstream("inspect s.kal").out, HasSubstr("rls after 6 samples"));
+    std::filesystem::remove(work_.path("s.kal"));
+  }
+}
+
+// What processes that were killed have left is removed, and a link in the place of a temporary file
+// is not followed.
+TEST_F(StreamTest, LeavesNothingBehindAndFollowsNoLinks) {
+  work_.file("s.kal.tmp1", "left");
+  work_.file("s.kal.tmp77.previous", "left");
+  work_.file("treasure", "mine");
+  std::filesystem::create_symlink(work_.path("treasure"), work_.path("s.kal.tmp99"));
+  ASSERT_EQ(run("--learner rls --checkpoint s.kal", lines(0, 5)).exit_code, fine);
+  EXPECT_EQ(read_text(work_.path("treasure")), "mine");
+  for (const auto& entry : std::filesystem::directory_iterator(work_.path(".")))
+    EXPECT_THAT(entry.path().filename().string(), Not(HasSubstr(".tmp")));
+  EXPECT_FALSE(std::filesystem::exists(work_.path("s.kal.lock")));
+}
+
 TEST_F(StreamTest, ErrorsSayWhatToDo) {
   const auto expect = [&](const std::string& options, int code, const std::string& text) {
     const Ran ran = run(options, lines(0, 5));
