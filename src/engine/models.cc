@@ -10,7 +10,7 @@
 namespace kalstream {
 
 Models::Models(MakeLearner make, const ModelOptions& options, StateStore* store, std::size_t most)
-    : make_(std::move(make)), options_(options), store_(store), most_(most) {}
+    : make_(std::move(make)), options_(options), store_(store), most_(most), room_(most) {}
 
 const StreamModel* Models::only() const {
   return models_.empty() ? nullptr : models_.front().model.get();
@@ -52,7 +52,7 @@ StreamModel* Models::find(const std::string& key) {
     throw SnapshotError("the stored model of key " + shown(key) +
                         " cannot be used: " + error.what());
   }
-  if (models_.size() >= most_) make_room();
+  if (models_.size() >= room_) make_room();
   put(key, std::move(model));
   models_.front().stored = true;
   ++stored_in_memory_;
@@ -61,7 +61,7 @@ StreamModel* Models::find(const std::string& key) {
 
 StreamModel& Models::of(const std::string& key) {
   if (StreamModel* model = find(key); model != nullptr) return *model;
-  if (models_.size() >= most_) make_room();
+  if (models_.size() >= room_) make_room();
   put(key, std::make_unique<StreamModel>(make_(), options_));
   return *touch(models_.begin());
 }
@@ -81,7 +81,16 @@ void Models::make_room() {
       leaving.push_back(
           {first->key, to_bytes({.key = first->key, .model = first->model->to_bytes()})});
   }
-  store_->put(std::move(leaving));
+  try {
+    store_->put(std::move(leaving));
+  } catch (const std::runtime_error& error) {  // a full disk is no reason to refuse samples
+    store_failure_ = error.what();
+    ++store_failures_;
+    room_ = models_.size() + leave;  // then it is tried again
+    return;
+  }
+  store_failure_.clear();
+  room_ = most_;
   for (auto e = first; e != models_.end(); ++e) {
     by_key_.erase(e->key);
     stored_in_memory_ -= e->stored ? 1 : 0;

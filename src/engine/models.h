@@ -41,6 +41,10 @@ class Models {
   std::size_t in_memory() const { return models_.size(); }
   std::size_t stored() const;  ///< and not in memory
   std::uint64_t evictions() const { return evictions_; }
+  /// Why the store could not take models the last time some had to leave, which then stayed; empty:
+  /// it could.
+  const std::string& store_failure() const { return store_failure_; }
+  std::uint64_t store_failures() const { return store_failures_; }
   /// Samples that wait for their target, in the models in memory.
   std::size_t pending() const;
 
@@ -60,6 +64,9 @@ class Models {
   ModelOptions options_;
   StateStore* store_;
   std::size_t most_;
+  std::size_t room_;  // how many may be in memory now: more than most_ while the store fails
+  std::string store_failure_;
+  std::uint64_t store_failures_ = 0;
   std::list<Entry> models_;  // the last used first
   std::unordered_map<std::string, std::list<Entry>::iterator> by_key_;
   std::size_t stored_in_memory_ = 0;

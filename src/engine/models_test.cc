@@ -68,6 +68,40 @@ TEST(Models, WhatIsOnItsWayIsNotLost) {
   models.committed(true);
 }
 
+// A store that cannot take them for a while: they stay, and nobody is refused.
+TEST(Models, StayWhereTheStoreFails) {
+  struct Full final : StateStore {
+    std::optional<Bytes> stream() override { return memory.stream(); }
+    std::optional<Bytes> get(const std::string& key) override { return memory.get(key); }
+    bool holds(const std::string& key) override { return memory.holds(key); }
+    std::size_t models() const override { return memory.models(); }
+    void put(std::vector<KeyedState> models) override {
+      if (is_full) throw std::runtime_error("full");
+      memory.put(std::move(models));
+    }
+    bool takes_models() const override { return true; }
+    std::uint64_t begin_commit() override { return 0; }
+    void commit(std::uint64_t, Bytes, std::vector<KeyedState>) override {}
+
+    MemoryStore memory;
+    bool is_full = true;
+  } store;
+  Models models(make, {}, &store, 2);
+  const auto all = [&] {
+    for (int k = 0; k < 6; ++k) learn(models.of("key " + std::to_string(k)), k);
+  };
+  all();
+  EXPECT_EQ(models.in_memory(), 6U);
+  EXPECT_EQ(models.store_failure(), "full");
+  store.is_full = false;
+  learn(models.of("another"), 1);
+  learn(models.of("and another"), 1);
+  all();
+  EXPECT_EQ(models.store_failure(), "");
+  EXPECT_LE(models.in_memory(), 7U);
+  for (int k = 0; k < 6; ++k) EXPECT_EQ(models.of("key " + std::to_string(k)).samples(), 2U);
+}
+
 TEST(Models, NobodyIsMadeByLookingForThem) {
   Models models(make, {}, nullptr, 2);
   EXPECT_EQ(models.find("a"), nullptr);

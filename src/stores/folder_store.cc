@@ -29,7 +29,7 @@ struct FolderStore::Spilled {
 
   struct Tables : Database {
     explicit Tables(const fs::path& path) : Database(path) {
-      run("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;"
+      run("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF;"
           "CREATE TABLE spilled (key BLOB, epoch INTEGER, state BLOB, PRIMARY KEY (key, epoch));");
     }
   } database;
@@ -121,10 +121,10 @@ void FolderStore::put(std::vector<KeyedState> models) {
   std::size_t unknown = 0;
   for (const KeyedState& m : models) unknown += holds(m.key) ? 0 : 1;
   const std::lock_guard lock(mutex_);
-  spilled_->database.run("BEGIN");
+  Transaction transaction(spilled_->database);
   for (const KeyedState& m : models)
     spilled_->put.with(1, m.key).with(2, epoch_).with(3, m.state).step();
-  spilled_->database.run("COMMIT");
+  transaction.commit();
   models_ += unknown;
 }
 

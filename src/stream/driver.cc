@@ -98,6 +98,10 @@ void Driver::look_at_clock() {
     if (const std::string failure = checkpoints_->failure(); !failure.empty())
       monitor_.warn(Warning::failed_checkpoint, "no checkpoint: " + failure);
   }
+  if (const Models* models = engine_.models();
+      models != nullptr && !models->store_failure().empty())
+    monitor_.warn(Warning::failed_checkpoint,
+                  "models that should leave memory stay in it: " + models->store_failure());
   monitor_.look_at_clock(engine_, checkpoints_.get());
 }
 
