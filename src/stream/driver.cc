@@ -98,10 +98,12 @@ void Driver::look_at_clock() {
     if (const std::string failure = checkpoints_->failure(); !failure.empty())
       monitor_.warn(Warning::failed_checkpoint, "no checkpoint: " + failure);
   }
-  if (const Models* models = engine_.models();
-      models != nullptr && !models->store_failure().empty())
+  const Models* models = engine_.models();
+  if (models != nullptr && models->store_failures() > store_failures_) {
+    store_failures_ = models->store_failures();
     monitor_.warn(Warning::failed_checkpoint,
                   "models that should leave memory stay in it: " + models->store_failure());
+  }
   monitor_.look_at_clock(engine_, checkpoints_.get());
 }
 

@@ -53,7 +53,8 @@ class Driver {
   Engine engine_;
   std::unique_ptr<Checkpoints> checkpoints_;  // if there is a store
   Record record_;
-  bool delivered_ = true;  // the last answer has gone out
+  bool delivered_ = true;             // the last answer has gone out
+  std::uint64_t store_failures_ = 0;  // told of
 };
 
 }  // namespace kalstream
