@@ -7,11 +7,11 @@
 namespace kalstream {
 namespace {
 
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr double none = std::numeric_limits<double>::quiet_NaN();
 
 // Sorts in place; NaN must be gone already.
 double quantile_of(std::vector<double>& v, double p) {
-  if (v.empty()) return nan;
+  if (v.empty()) return none;
   std::sort(v.begin(), v.end());
   const double position = p * static_cast<double>(v.size() - 1);
   const auto below = static_cast<std::size_t>(position);
@@ -30,7 +30,7 @@ double mean(std::span<const double> values) {
       sum += v;
       ++n;
     }
-  return n == 0 ? nan : sum / static_cast<double>(n);
+  return n == 0 ? none : sum / static_cast<double>(n);
 }
 
 double quantile(std::span<const double> values, double p) {
@@ -73,7 +73,7 @@ std::vector<double> moving_average(std::span<const double> values, std::size_t w
   for (std::size_t t = 0; t < values.size(); ++t) {
     count(values[t], 1);
     if (t >= window) count(values[t - window], -1);
-    result[t] = n == 0 ? nan : sum / static_cast<double>(n);
+    result[t] = n == 0 ? none : sum / static_cast<double>(n);
   }
   return result;
 }

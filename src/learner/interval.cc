@@ -160,8 +160,8 @@ class Intervals::Output {
   double alpha_;  // of the targets may be missed on either side
   ErrorSize size_;
   ScoreWindow scores_;
-  Level low_;
-  Level high_;
+  CoverageLevel low_;
+  CoverageLevel high_;
   Range range_;
   double late_ = 0;  // errors learnt between bounds and their own, lately at most
   std::uint64_t counted_ = 0;

@@ -16,9 +16,9 @@ namespace kalstream {
 ///
 /// gentle near α, firm far away; and the gentler the more others are learnt between bounds and
 /// their own target: what they missed has to show before more is done about it.
-class Level {
+class CoverageLevel {
  public:
-  explicit Level(double alpha) : alpha_(alpha), logit_(std::log(alpha / (1 - alpha))) {}
+  explicit CoverageLevel(double alpha) : alpha_(alpha), logit_(std::log(alpha / (1 - alpha))) {}
 
   double operator()(double late) const {
     const double u = u_ / gentleness(late);
