@@ -13,6 +13,8 @@
 #include "update/update_rule.h"
 #if __has_include("kernels/dispatch.h")
 #include "kernels/dispatch.h"
+#include "update/block_kalman.h"
+#include "update/first_order.h"
 #endif
 
 namespace {

@@ -11,6 +11,7 @@
 #include "learner/network_learner.h"
 #include "learner/refusal.h"
 #include "learner/scaled.h"
+#include "update/block_kalman.h"
 
 namespace kalstream {
 namespace {

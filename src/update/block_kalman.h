@@ -71,4 +71,10 @@ class BlockKalman final : public UpdateRule {
   Longevity longevity_;
 };
 
+/// The rule that options describe.
+std::unique_ptr<UpdateRule> make_rule(const Ekf& options, const ParameterLayout& layout);
+std::unique_ptr<UpdateRule> make_rule(const Dekf& options, const ParameterLayout& layout);
+std::unique_ptr<UpdateRule> make_rule(const Iekf& options, const ParameterLayout& layout);
+std::unique_ptr<UpdateRule> make_rule(const Algorithm1& options, const ParameterLayout& layout);
+
 }  // namespace kalstream

@@ -127,15 +127,12 @@ class AdamRule final : public FirstOrder {
 
 }  // namespace
 
-template <>
 std::unique_ptr<UpdateRule> make_rule(const Sgd& options, const ParameterLayout& layout) {
   return std::make_unique<SgdRule>(options, layout.size());
 }
-template <>
 std::unique_ptr<UpdateRule> make_rule(const RmsProp& options, const ParameterLayout& layout) {
   return std::make_unique<RmsPropRule>(options, layout.size());
 }
-template <>
 std::unique_ptr<UpdateRule> make_rule(const Adam& options, const ParameterLayout& layout) {
   return std::make_unique<AdamRule>(options, layout.size());
 }

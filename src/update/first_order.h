@@ -37,4 +37,9 @@ class FirstOrder : public UpdateRule {
   AlignedVector theta_new_;
 };
 
+/// The rule that options describe.
+std::unique_ptr<UpdateRule> make_rule(const Sgd& options, const ParameterLayout& layout);
+std::unique_ptr<UpdateRule> make_rule(const RmsProp& options, const ParameterLayout& layout);
+std::unique_ptr<UpdateRule> make_rule(const Adam& options, const ParameterLayout& layout);
+
 }  // namespace kalstream

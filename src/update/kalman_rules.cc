@@ -3,7 +3,6 @@
 
 namespace kalstream {
 
-template <>
 std::unique_ptr<UpdateRule> make_rule(const Ekf& o, const ParameterLayout& layout) {
   return std::make_unique<BlockKalman>(
       BlockKalmanOptions{.partition = Partition::full,
@@ -14,7 +13,6 @@ std::unique_ptr<UpdateRule> make_rule(const Ekf& o, const ParameterLayout& layou
       layout);
 }
 
-template <>
 std::unique_ptr<UpdateRule> make_rule(const Dekf& o, const ParameterLayout& layout) {
   return std::make_unique<BlockKalman>(
       BlockKalmanOptions{.partition = o.partition,
@@ -26,7 +24,6 @@ std::unique_ptr<UpdateRule> make_rule(const Dekf& o, const ParameterLayout& layo
       layout);
 }
 
-template <>
 std::unique_ptr<UpdateRule> make_rule(const Iekf& o, const ParameterLayout& layout) {
   return std::make_unique<BlockKalman>(
       BlockKalmanOptions{.partition = o.partition,
@@ -36,7 +33,6 @@ std::unique_ptr<UpdateRule> make_rule(const Iekf& o, const ParameterLayout& layo
       layout);
 }
 
-template <>
 std::unique_ptr<UpdateRule> make_rule(const Algorithm1& o, const ParameterLayout& layout) {
   const double bound = o.error_bound;
   return std::make_unique<BlockKalman>(

@@ -53,8 +53,4 @@ class UpdateRule {
   UpdateRule& operator=(const UpdateRule&) = default;
 };
 
-/// The rule that options describe. Every rule defines this for its own options, in its own file.
-template <class Options>
-std::unique_ptr<UpdateRule> make_rule(const Options& options, const ParameterLayout& layout);
-
 }  // namespace kalstream

@@ -7,6 +7,7 @@
 #include "kalstream/snapshot.h"
 #include "support.h"
 #include "update/block_kalman.h"
+#include "update/first_order.h"
 
 namespace kalstream {
 namespace {

@@ -2,6 +2,7 @@
 
 #include "learner/rules/kalman_fields.h"
 #include "learner/rules/rule.h"
+#include "update/block_kalman.h"
 
 namespace kalstream {
 

@@ -6,6 +6,7 @@
 #include "learner/mixture.h"
 #include "learner/network_learner.h"
 #include "learner/rules/rule.h"
+#include "update/block_kalman.h"
 
 namespace kalstream {
 namespace {

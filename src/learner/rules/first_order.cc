@@ -1,6 +1,7 @@
 #include "kalstream/rules/first_order.h"
 
 #include "learner/rules/rule.h"
+#include "update/first_order.h"
 
 namespace kalstream {
 
