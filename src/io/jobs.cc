@@ -11,9 +11,11 @@
 #include <optional>
 #include <stdexcept>
 
+#include "core/envelope.h"
 #include "core/hash.h"
 #include "eval/parallel.h"
 #include "io/atomic_file.h"
+#include "io/snapshot_file.h"
 #include "kalstream/settings.h"
 #include "kalstream/version.h"
 #include "learner/footprint.h"
@@ -26,9 +28,7 @@ using Json = nlohmann::ordered_json;  // as elsewhere: each kind takes long to c
 // Of this very program, so that a run made by an older build is never taken for one of this.
 const std::string& program_checksum() {
   static const std::string text = [] {
-    std::ifstream in("/proc/self/exe", std::ios::binary);
-    const std::string bytes{std::istreambuf_iterator<char>(in), {}};
-    return fmt::format("{:016x}", fnv1a(bytes));
+    return fmt::format("{:016x}", fnv1a(as_text(read_bytes("/proc/self/exe"))));
   }();
   return text;
 }
