@@ -77,6 +77,17 @@ class Learner {
   virtual void start_forecast() = 0;
   virtual std::span<const double> forecast_next(std::span<const double> x) = 0;
 
+  /// What each expert of a mixture says of the last prediction or forecast: experts × outputs, in
+  /// the order of expert_names(); empty if it does not tell. The view lives until the next call.
+  virtual std::span<const double> opinions() const { return {}; }
+
+  /// The stream repeats itself after so many samples, the shortest period first, as its clock or
+  /// its owner tells; none: it does not, and no period shall be looked for. For learners that know
+  /// of seasons; at any time, but the sooner the better.
+  virtual void expect_periods(std::span<const double> /*samples*/) {}
+  /// Those it reckons with, told or found.
+  virtual std::span<const double> periods() const { return {}; }
+
   /// An independent copy, with all it has learnt.
   virtual std::unique_ptr<Learner> clone() const = 0;
 
