@@ -33,6 +33,8 @@ class Forecaster {
   Forecaster(const Learner& learner, std::size_t horizon, double coverage = 0);
   Forecaster(const Forecaster& other);
   Forecaster& operator=(const Forecaster& other);
+  Forecaster(Forecaster&& other) noexcept;
+  Forecaster& operator=(Forecaster&& other) noexcept;
   ~Forecaster();
 
   std::size_t horizon() const;

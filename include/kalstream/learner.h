@@ -77,8 +77,9 @@ class Learner {
   virtual void start_forecast() = 0;
   virtual std::span<const double> forecast_next(std::span<const double> x) = 0;
 
-  /// What each expert of a mixture says of the last prediction or forecast: experts × outputs, in
-  /// the order of expert_names(); empty if it does not tell. The view lives until the next call.
+  /// What experts that know time say of the last prediction or forecast, for the Forecaster of
+  /// kalstream/forecaster.h: experts × outputs, NaN if one says nothing; empty if there are none.
+  /// The view lives until the next call.
   virtual std::span<const double> opinions() const { return {}; }
 
   /// The stream repeats itself after so many samples, the shortest period first, as its clock or

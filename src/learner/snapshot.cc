@@ -15,7 +15,7 @@ namespace kalstream {
 namespace {
 
 constexpr Envelope snapshot_envelope{
-    {0x89, 'K', 'A', 'L', 'S', '\r', '\n', 0x1a}, /*format=*/3, "snapshot"};
+    {0x89, 'K', 'A', 'L', 'S', '\r', '\n', 0x1a}, /*format=*/4, "snapshot"};
 constexpr std::size_t word_size = 8;
 constexpr std::uint64_t largest_size = 1'000'000;  // of anything that is counted in the options
 
@@ -111,6 +111,7 @@ class NamedValues {
     }
   }
 
+  bool reads() const { return reads_; }
   bool empty() const { return values_.empty(); }  ///< after reading: nothing was left over
 
  private:
@@ -130,7 +131,7 @@ void become(Rule& rule, std::string_view name) {
     throw SnapshotError("the snapshot was made by a newer version: this one has no such learner");
 }
 
-void exchange(SnapshotInfo& info, NamedValues& f) {
+void exchange(SnapshotInfo& info, NamedValues& f, std::uint64_t format = Archive::newest) {
   LearnerOptions& o = info.recipe.options;
   f("samples", FieldValue(Word{&info.samples}));
   f("scaled", FieldValue(&info.recipe.scaled));
@@ -142,6 +143,7 @@ void exchange(SnapshotInfo& info, NamedValues& f) {
   f("rule", name);
   become(o.rule, name);
   with_info(o.rule, [&](const auto& rule, auto& options) {
+    if (f.reads()) rule.of_format(options, format);
     for (const Field& field : rule.fields(options)) f(std::string(field.stored_as), field.value);
   });
 }
@@ -163,7 +165,7 @@ Parts take_apart(std::span<const std::byte> snapshot) {
   contents.require(contents.left() == 0);
   Parts parts{.info = {}, .state = as_bytes(state), .format = contents.format()};
   NamedValues f{Archive(as_bytes(about))};
-  exchange(parts.info, f);
+  exchange(parts.info, f, parts.format);
   if (!f.empty())
     throw SnapshotError("the snapshot was made by a newer version: it has options unknown to this");
   try {

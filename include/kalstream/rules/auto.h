@@ -14,6 +14,7 @@ struct Auto {
   std::size_t experts = 0;  ///< networks, the most useful first; 0: all
   std::size_t lags = 24;    ///< past targets the experts may look at
   bool full_ekf = false;    ///< with inputs, two more experts: LSTM networks under the full EKF
+  bool series = true;       ///< with the experts that know time: seasons, trends, long pasts
   std::size_t threads = 1;  ///< that share the experts; results are the same for any number
   void validate() const;
   static const RuleInfo<Auto>& info();

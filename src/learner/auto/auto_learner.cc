@@ -18,16 +18,27 @@ constexpr std::size_t kept_after_a_change = 16;  // samples, by those that start
 
 AutoLearner::AutoLearner(const Auto& options, const NetworkOptions& network)
     : panel_(options, network),
+      series_([&] {
+        std::vector<Series> all;
+        for (std::size_t k = 0; options.series && k < network.outputs; ++k)
+          all.emplace_back(options, network, k);
+        return all;
+      }()),
       scale_(sight_of(options, network)),
       history_(sight_of(options, network).lags, network.outputs),
       memory_(sight_of(options, network)),
-      blends_(panel_.size(), network.outputs),
+      blends_(experts(), network.outputs),
       range_(network.outputs),
       first_guess_(network.outputs),
+      belief_(options.series),
+      announced_(options.series ? network.inputs : 0, network.outputs),
       disturbance_(network.outputs),
       x_(network.inputs),
       seen_(sight_of(options, network).size()),
+      said_(experts() * network.outputs, std::numeric_limits<double>::quiet_NaN()),
+      variance_(said_.size(), 1.0),
       target_(network.outputs),
+      usual_(network.outputs),
       d_hat_(network.outputs),
       no_prediction_(network.outputs, std::numeric_limits<double>::quiet_NaN()),
       ahead_history_(history_),
@@ -47,10 +58,16 @@ bool AutoLearner::bring_up_to_date(std::span<const double> x) {
   std::copy(x.begin(), x.end(), x_.begin());
   if (has_experts()) {
     scale_.see(x, history_.all(), seen_);
-    blends_.predict(panel_.predict(seen_, scale_), d_hat_);
+    std::ranges::copy(panel_.predict(seen_, scale_), said_.begin());
+    for (std::size_t k = 0; k < series_.size(); ++k)
+      series_[k].predict(inputs_seen(), said_by_series(k), outputs());
+    blends_.predict(said_, usual_);
   } else {
-    first_guess_.predict(history_[1], scale_.targets().running(), d_hat_);
+    first_guess_.predict(history_[1], scale_.targets().running(), usual_);
   }
+  unusual_ = Belief::judges(samples_) && Announced::is_unusual(x, scale_);
+  std::copy(usual_.begin(), usual_.end(), d_hat_.begin());
+  announced_.add_to(d_hat_, inputs_seen(), unusual_);
   predicted_ = true;
   return true;
 }
@@ -58,12 +75,15 @@ bool AutoLearner::bring_up_to_date(std::span<const double> x) {
 std::span<const double> AutoLearner::spread() {
   const FlushDenormals guard;
   if (!predicted_ || !has_experts()) return {};
-  return blends_.spread(d_hat_, panel_.relative_variance());
+  std::ranges::copy(panel_.relative_variance(), variance_.begin());
+  return blends_.spread(d_hat_, variance_);
 }
 
 void AutoLearner::start_forecast() {
   ahead_history_ = history_;
-  if (has_experts()) panel_.start_forecast();
+  if (!has_experts()) return;
+  panel_.start_forecast();
+  for (Series& s : series_) s.start_forecast();
 }
 
 std::span<const double> AutoLearner::forecast_next(std::span<const double> x) {
@@ -72,11 +92,17 @@ std::span<const double> AutoLearner::forecast_next(std::span<const double> x) {
   predicted_ = false;  // seen_ and what the experts and blends said are written over
   if (has_experts()) {
     scale_.see(x, ahead_history_.all(), seen_);
-    blends_.predict(panel_.forecast_next(seen_, scale_), ahead_);
+    std::ranges::copy(panel_.forecast_next(seen_, scale_), said_.begin());
+    for (std::size_t k = 0; k < series_.size(); ++k)
+      series_[k].forecast_next(inputs_seen(), said_by_series(k), outputs());
+    blends_.predict(said_, ahead_);
+    for (std::size_t k = 0; k < series_.size(); ++k) series_[k].note_forecast(ahead_[k]);
+    ahead_history_.push_guess(ahead_);
+    announced_.add_to(ahead_, inputs_seen(), Announced::is_unusual(x, scale_));
   } else {
     first_guess_.predict(history_[1], scale_.targets().running(), ahead_);
+    ahead_history_.push_guess(ahead_);
   }
-  ahead_history_.push_guess(ahead_);
   return ahead_;
 }
 
@@ -88,15 +114,24 @@ StepReport AutoLearner::learn(std::span<const double> x, std::span<const double>
   const Belief::Verdict verdict = belief_.judge(x, d, scale_, samples_);
   disturbance_.note(verdict.is_wild(), scale_);
   if (!verdict.believed) {
+    const bool is_event = unusual_ && verdict.wild_target && !verdict.wild_input;
+    if (is_event) {
+      announced_.learn(inputs_seen(), usual_, d, true);
+      range_.add(d, scale_.targets().running(), true);
+      blends_.widen(range_);
+    }
     scale_.add_targets(d);
     StepReport report = step_experts({});
     memory_.push(x, history_.all(), no_prediction_);
-    move_on(x, verdict.wild_target ? std::span<const double>(d_hat_) : d);
+    advance_series(usual_);
+    move_on(x, verdict.wild_target ? std::span<const double>(usual_) : d);
     report.status = StepStatus::gated;
     return finish(report);
   }
 
+  if (unusual_) announced_.learn(inputs_seen(), usual_, d, false);
   const StepReport report = step_experts(d);
+  for (std::size_t k = 0; k < series_.size(); ++k) series_[k].learn(d[k]);
   learn_blend(d);
   if (samples_ == 0) history_.push(d);  // stands for those before it here, too: 0 is no target
   memory_.push(x, history_.all(), d);
@@ -104,6 +139,7 @@ StepReport AutoLearner::learn(std::span<const double> x, std::span<const double>
   widen_range(d);
   ++samples_;
   move_on(x, d);
+  look_for_periods();
   look_at_scale();
   if (had_a_wild_start()) begin_anew(WildStart::length - WildStart::judged);
   if (disturbance_.asks_to_begin_anew(memory_, scale_, samples_)) {
@@ -120,7 +156,8 @@ StepReport AutoLearner::observe(std::span<const double> x, std::span<const doubl
   if (!bring_up_to_date(x)) return refusal(*this);
   StepReport report = step_experts({});
   const bool known = d.size() == outputs() && all_usable(d);
-  move_on(x, known ? d : std::span<const double>(d_hat_));
+  advance_series(known ? d : std::span<const double>(usual_));
+  move_on(x, known ? d : std::span<const double>(usual_));
   report.status = StepStatus::missing;
   return finish(report);
 }
@@ -142,6 +179,10 @@ StepReport AutoLearner::step_experts(std::span<const double> d) {
   return panel_.report();
 }
 
+void AutoLearner::advance_series(std::span<const double> guess) {
+  for (std::size_t k = 0; k < series_.size(); ++k) series_[k].advance(guess[k]);
+}
+
 void AutoLearner::learn_blend(std::span<const double> d) {
   if (has_experts()) {
     blends_.learn(d);
@@ -156,7 +197,7 @@ void AutoLearner::learn_blend(std::span<const double> d) {
 void AutoLearner::look_for_change() {
   double squared_error = 0;
   for (std::size_t k = 0; k < outputs(); ++k) {
-    const double e = target_[k] - scale_.targets().standardised(k, d_hat_[k]);
+    const double e = target_[k] - scale_.targets().standardised(k, usual_[k]);
     squared_error += e * e;
   }
   const Alarm::Sign sign = alarm_.look_at(squared_error, samples_);
@@ -225,6 +266,32 @@ void AutoLearner::begin_anew(std::size_t newest) {
   steps_ = steps;
 }
 
+// ---- Periods
+
+void AutoLearner::expect_periods(std::span<const double> samples) {
+  periods_told_ = true;
+  set_periods(samples);
+}
+
+void AutoLearner::look_for_periods() {
+  if (periods_told_ || series_.empty() || !PeriodFinder::is_due(samples_)) return;
+  const auto found = finder_.find(series_[0].past());
+  if (!found.empty() && !std::ranges::equal(found, periods())) set_periods(found);
+}
+
+void AutoLearner::set_periods(std::span<const double> samples) {
+  periods_ = {};
+  for (std::size_t i = 0; i < std::min(samples.size(), Periods::most); ++i)
+    periods_.length[i] = samples[i];
+  for (Series& s : series_) s.set_periods(periods_);
+}
+
+std::span<const double> AutoLearner::periods() const {
+  std::size_t n = 0;
+  while (n < Periods::most && periods_.length[n] > 0) ++n;
+  return std::span(periods_.length).first(n);
+}
+
 // ---- What is known of it
 
 LearnerState AutoLearner::state() const {
@@ -243,6 +310,9 @@ StepReport AutoLearner::finish(StepReport report) {
 
 void AutoLearner::reset() {
   panel_.reset();
+  if (!periods_told_) set_periods({});
+  for (Series& s : series_) s.reset();
+  std::ranges::fill(said_, std::numeric_limits<double>::quiet_NaN());
   scale_.reset();
   history_.reset();
   memory_.reset();
@@ -250,6 +320,7 @@ void AutoLearner::reset() {
   range_.reset();
   first_guess_.reset();
   belief_.reset();
+  announced_.reset();
   alarm_.reset();
   disturbance_.reset();
   steps_ = samples_ = 0;
@@ -270,6 +341,11 @@ void AutoLearner::exchange(Archive& archive) {
   memory_.exchange(archive);
   blends_.exchange(archive);
   panel_.exchange(archive);
+  if (series_.empty()) return;
+  announced_.exchange(archive);
+  archive.flag(periods_told_);
+  for (Series& s : series_) s.exchange(archive);
+  periods_ = series_[0].periods();
 }
 
 }  // namespace kalstream

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "kalstream/learner.h"
+#include "learner/auto/announced.h"
 #include "learner/auto/blends.h"
 #include "learner/auto/change.h"
 #include "learner/auto/first_guess.h"
@@ -11,6 +12,8 @@
 #include "learner/auto/panel.h"
 #include "learner/auto/range.h"
 #include "learner/auto/scale.h"
+#include "learner/auto/series/finder.h"
+#include "learner/auto/series/series.h"
 #include "learner/history.h"
 
 namespace kalstream {
@@ -39,18 +42,31 @@ class AutoLearner final : public Learner {
   void start_forecast() override;
   std::span<const double> forecast_next(std::span<const double> x) override;
   std::unique_ptr<Learner> clone() const override { return std::make_unique<AutoLearner>(*this); }
+  std::span<const double> opinions() const override {
+    return std::span(said_).subspan(panel_.size() * d_hat_.size());
+  }
+  void expect_periods(std::span<const double> samples) override;
+  std::span<const double> periods() const override;
   void reset() override;
   void exchange(Archive& archive) override;
 
   const Blend& blend(std::size_t k) const { return blends_[k]; }
   bool began_anew() const { return disturbance_.begun_anew(); }
-  std::size_t experts() const { return panel_.size(); }
+  std::size_t experts() const { return panel_.size() + (series_.empty() ? 0 : series_[0].size()); }
+  /// One that knows no time: these come first.
   const Learner& expert(std::size_t j) const { return *panel_[j].learner; }
 
  private:
   bool has_experts() const { return Scale::is_known(samples_); }
   bool bring_up_to_date(std::span<const double> x);
   StepReport step_experts(std::span<const double> d);
+  void look_for_periods();
+  void set_periods(std::span<const double> samples);
+  void advance_series(std::span<const double> guess);
+  std::span<const double> inputs_seen() const { return std::span(seen_).first(inputs()); }
+  std::span<double> said_by_series(std::size_t k) {
+    return std::span(said_).subspan(panel_.size() * outputs() + k);
+  }
   void learn_blend(std::span<const double> d);
   void look_for_change();
   void widen_range(std::span<const double> d);
@@ -61,6 +77,10 @@ class AutoLearner final : public Learner {
   StepReport finish(StepReport report);
 
   Panel panel_;
+  std::vector<Series> series_;  // of each output; none if there shall be none
+  Periods periods_;
+  bool periods_told_ = false;  // they are known, and not looked for
+  PeriodFinder finder_;
   Scale scale_;
   TargetHistory history_;
   SampleMemory memory_;
@@ -68,6 +88,7 @@ class AutoLearner final : public Learner {
   TargetRange range_;
   FirstGuess first_guess_;
   Belief belief_;
+  Announced announced_;
   Alarm alarm_;
   Disturbance disturbance_;
   std::uint64_t steps_ = 0;
@@ -75,9 +96,13 @@ class AutoLearner final : public Learner {
 
   std::vector<double> x_;  // the input of the last prediction
   bool predicted_ = false;
-  std::vector<double> seen_;    // of it, by the experts
-  std::vector<double> target_;  // standardised
-  std::vector<double> d_hat_;
+  std::vector<double> seen_;      // of it, by the experts
+  std::vector<double> said_;      // by the experts: experts × outputs
+  std::vector<double> variance_;  // of it, relative to the noise
+  std::vector<double> target_;    // standardised
+  std::vector<double> usual_;     // what the experts' blend says …
+  std::vector<double> d_hat_;     // … and what is announced on top of it
+  bool unusual_ = false;          // whether the inputs may announce something
   std::vector<double> no_prediction_;
   TargetHistory ahead_history_;
   std::vector<double> ahead_;

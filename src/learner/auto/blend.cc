@@ -14,7 +14,6 @@ using kernels::active;
 namespace {
 
 constexpr double rate = 0.5;           // of both fast exponential weights, per squared error
-constexpr double share = 0.01;         // of the weight that is dealt out anew
 constexpr double forgetting = 0.999;   // of the ridges
 constexpr double strong_prior = 0.01;  // variance of u
 constexpr double weak_prior = 1;
@@ -26,22 +25,27 @@ constexpr double least_error = 1e-12;   // squared, of the interval's width, tha
 constexpr double least_width = 1e-150;  // of the interval; the square of less is no number
 
 // w_j ∗= exp(−rate·min((d − q_j)², 16 s²)/s²), normalised, with a share for everyone.
-void exponential_weights(std::span<double> w, std::span<const double> q, double d, double s2) {
+void exponential_weights(std::span<double> w, std::span<const double> q, double d, double s2,
+                         double pace, double shared) {
+  double best = (d - q[0]) * (d - q[0]);
+  for (const double q_j : q) best = std::min(best, (d - q_j) * (d - q_j));
+  s2 = std::max(s2, best);
   if (!(s2 > 0)) return;  // so far no error at all
-  double least = largest_loss;
-  for (const double q_j : q) least = std::min(least, (d - q_j) * (d - q_j) / s2);
+  const double least = std::min(best / s2, largest_loss);
   double sum = 0;
   for (std::size_t j = 0; j < w.size(); ++j) {
     const double loss = std::min((d - q[j]) * (d - q[j]) / s2, largest_loss);
-    sum += w[j] *= std::exp(-rate * (loss - least));
+    sum += w[j] *= std::exp(-pace * (loss - least));
   }
-  for (double& w_j : w) w_j = (1 - share) * w_j / sum + share / static_cast<double>(w.size());
+  for (double& w_j : w) w_j = (1 - shared) * w_j / sum + shared / static_cast<double>(w.size());
 }
 
 }  // namespace
 
-Blend::Blend(std::size_t experts)
-    : q_(experts),
+Blend::Blend(std::size_t experts, double apart, double share)
+    : apart_(apart),
+      share_(share),
+      q_(experts),
       w_(experts),
       ridges_{
           Ridge{strong_prior, std::vector<double>(experts * experts), std::vector<double>(experts)},
@@ -105,9 +109,17 @@ void Blend::widen(double low, double high) {
 }
 
 double Blend::predict(std::span<const double> q) {
+  double awake = 0;
+  double b = 0;
+  for (std::size_t j = 0; j < q.size(); ++j) {
+    if (!std::isfinite(q[j])) continue;
+    q_[j] = std::clamp(q[j], low_, high_);
+    awake += w_[j];
+    b += w_[j] * q_[j];
+  }
+  b = awake > 0 ? b / awake : (low_ + high_) / 2;
   for (std::size_t j = 0; j < q.size(); ++j)
-    q_[j] = std::isfinite(q[j]) ? std::clamp(q[j], low_, high_) : (low_ + high_) / 2;
-  const double b = active().dot(q_.size(), w_.data(), q_.data());
+    if (!std::isfinite(q[j])) q_[j] = b;
   for (std::size_t j = 0; j < q_.size(); ++j) beyond_[j] = q_[j] - b;
   candidate_[average] = b;
   for (const std::size_t k : {strong, weak})
@@ -140,7 +152,7 @@ void Blend::track(double& squared_error, double e) const {
 
 void Blend::learn_average(double d) {
   track(average_error_, d - candidate_[average]);
-  exponential_weights(w_, q_, d, average_error_);
+  exponential_weights(w_, q_, d, average_error_, rate / apart_, share_);
 }
 
 // Recursive least squares with measurement noise s², the running squared error, and forgetting as
@@ -160,7 +172,7 @@ void Blend::learn_ridge(Ridge& ridge, double prediction, double d) {
   for (std::size_t i = 0; i < M; ++i) W_[i] = active().dot(M, &ridge.C[i * M], beyond_.data());
   const double x2 = active().dot(M, beyond_.data(), beyond_.data());
   const double S = std::max(active().dot(M, beyond_.data(), W_.data()), 0.0) +
-                   std::max(ridge.squared_error, least_noise * ridge.prior * x2);
+                   std::max(apart_ * ridge.squared_error, least_noise * ridge.prior * x2);
   if (!(S > 0)) return;
   const double root = std::sqrt(S);
   for (double& w : W_) w /= root;
@@ -176,7 +188,7 @@ void Blend::learn_ridge(Ridge& ridge, double prediction, double d) {
 
 void Blend::learn_best(double d) {
   track(best_error_, d - best_);
-  exponential_weights(candidate_w_, candidate_, d, best_error_);
+  exponential_weights(candidate_w_, candidate_, d, best_error_, rate / apart_, share_);
 }
 
 void Blend::learn_final(double d) {

@@ -27,7 +27,9 @@ class Archive;
 /// Scale-free: everything in units of `interval` and of the errors seen.
 class Blend {
  public:
-  explicit Blend(std::size_t experts);
+  /// `apart`: so many samples in a row tell as much as one would if errors had nothing to do with
+  /// each other; `share`: of the weight that is dealt out anew after each.
+  explicit Blend(std::size_t experts, double apart = 4, double share = 0.01);
 
   /// The interval that holds what will be predicted and learnt; it may only grow.
   void widen(double low, double high);
@@ -74,6 +76,8 @@ class Blend {
   void weigh_final();
   void find_effective_weights();
 
+  double apart_;
+  double share_;
   double low_ = 0;
   double high_ = 0;
   std::size_t t_ = 0;

@@ -8,8 +8,9 @@
 namespace kalstream {
 namespace {
 
-constexpr double wildest_target = 20;  // deviations off
-constexpr std::size_t patience = 3;    // samples beyond belief in a row that are believed
+constexpr double wildest_target = 20;            // deviations off
+constexpr std::size_t patience = 3;              // samples beyond belief in a row that are believed
+constexpr std::size_t patience_on_one_side = 2;  // the same, if all are too large, or too small
 
 constexpr double alarm = 4;            // times the usual squared error
 constexpr double disturbance = 4;      // usual squared error, in variances, that no stream has
@@ -22,6 +23,19 @@ constexpr double out_of_scale = 8;      // times that the calm deviation is smal
 constexpr double returned = 5;          // deviations from before that the calm mean may be off
 constexpr std::uint64_t youth = 8192;   // samples; older learners withstand a disturbance
 constexpr std::uint64_t interval = 64;  // between two looks
+
+/// On which side of the mean those targets are that are beyond; 0 if some are on either.
+int side(double deviations, const RunningMoments& seen, std::span<const double> v) {
+  int sum = 0;
+  int count = 0;
+  for (std::size_t k = 0; k < v.size(); ++k) {
+    const double off = v[k] - seen.mean(k);
+    if (!(std::abs(off) > deviations * seen.deviation(k))) continue;
+    sum += off > 0 ? 1 : -1;
+    ++count;
+  }
+  return std::abs(sum) == count ? (sum > 0) - (sum < 0) : 0;
+}
 
 bool is_beyond(double deviations, const RunningMoments& seen, std::span<const double> v) {
   for (std::size_t k = 0; k < v.size(); ++k)
@@ -62,19 +76,25 @@ Belief::Verdict Belief::judge(std::span<const double> x, std::span<const double>
   Verdict v;
   v.wild_target = samples >= first && is_beyond(wildest_target, scale.targets().running(), d);
   v.wild_input = samples >= first && is_beyond(Scale::wildest_input, scale.inputs().running(), x);
+  const int where = side(wildest_target, scale.targets().running(), d);
+  const bool stays = follows_shifts_ && targets_ > 0 && where != 0 && where == side_;
+  side_ = where;
   targets_ = v.wild_target ? targets_ + 1 : 0;
   inputs_ = v.wild_input ? inputs_ + 1 : 0;
-  v.believed = !(v.wild_target && targets_ < patience) && !(v.wild_input && inputs_ < patience);
+  enough_ = stays ? patience_on_one_side : patience;
+  v.believed = !(v.wild_target && targets_ < enough_) && !(v.wild_input && inputs_ < patience);
   return v;
 }
 
-bool Belief::is_sure(std::uint64_t samples) const {
-  return samples < first || targets_ >= patience;
-}
+bool Belief::is_sure(std::uint64_t samples) const { return samples < first || targets_ >= enough_; }
 
 void Belief::exchange(Archive& archive, std::uint64_t steps) {
   archive.count(targets_, steps);
   archive.count(inputs_, steps);
+  if (!follows_shifts_) return;
+  std::uint64_t side = static_cast<std::uint64_t>(side_ + 1);
+  archive.count(side, 2);
+  side_ = static_cast<int>(side) - 1;
 }
 
 Alarm::Sign Alarm::look_at(double squared_error, std::uint64_t samples) {

@@ -13,11 +13,13 @@ namespace kalstream {
 class Archive;
 
 /// Whether a sample is believed. One with a target more than twenty deviations off, or an input
-/// more than a thousand, is not, unless it is the third such in a row.
+/// more than a thousand, is not, unless it is the third such in a row; or the second, where targets
+/// stay on one side of the mean: a new level.
 class Belief {
  public:
   /// Samples before one can be beyond belief.
   static constexpr std::uint64_t first = 16;
+  static bool judges(std::uint64_t samples) { return samples >= first; }
 
   struct Verdict {
     bool wild_target = false;  ///< far off …
@@ -32,10 +34,19 @@ class Belief {
   /// Whether the target judged last is real beyond doubt, and may widen the range of targets.
   bool is_sure(std::uint64_t samples) const;
 
-  void reset() { targets_ = inputs_ = 0; }
+  /// `follows_shifts`: as it should be; false: always the third, as it was in formats before 4.
+  explicit Belief(bool follows_shifts = true) : follows_shifts_(follows_shifts) {}
+
+  void reset() {
+    targets_ = inputs_ = 0;
+    side_ = 0;
+  }
   void exchange(Archive& archive, std::uint64_t steps);
 
  private:
+  bool follows_shifts_;
+  int side_ = 0;             // of the last target beyond belief: above or below; 0: neither
+  std::size_t enough_ = 3;   // in a row that are believed
   std::size_t targets_ = 0;  // beyond belief, in a row
   std::size_t inputs_ = 0;
 };

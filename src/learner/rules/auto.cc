@@ -5,6 +5,7 @@
 #include "learner/auto/auto_learner.h"
 #include "learner/auto/experts.h"
 #include "learner/auto/memory.h"
+#include "learner/auto/series/series.h"
 #include "learner/rules/rule.h"
 
 namespace kalstream {
@@ -15,6 +16,7 @@ Fields fields(Auto& o) {
   return {{"experts", "networks, the most useful first; 0: all", &o.experts},
           {"lags", "past targets the experts may look at", &o.lags, at_most_1000, "past_targets"},
           no_setting({"full_ekf", "two full-EKF networks as well: auto-max", &o.full_ekf}),
+          no_setting({"series", "with the experts that know time", &o.series}),
           {"threads", "that share the experts", &o.threads, at_least_1}};
 }
 
@@ -31,10 +33,20 @@ Footprint footprint_of(const LearnerOptions& options, const Auto& rule) {
     total.bytes += one.bytes;
     total.learnt_bytes += one.learnt_bytes;
   }
+  const auto series = plan_series(rule, options.network);
+  for (const SeriesPlan& plan : series) {
+    if (plan.kind == SeriesPlan::Kind::smoothing)
+      total.bytes += n_d * Smoothing::seasons * Smoothing::longest * sizeof(double);
+    if (plan.kind != SeriesPlan::Kind::model) continue;
+    const Footprint one = footprint({.network = plan.network, .rule = plan.rule});
+    total.bytes += n_d * one.bytes;
+    total.learnt_bytes += n_d * one.learnt_bytes;
+  }
+  if (!series.empty()) total.bytes += n_d * 2 * LongPast::capacity * sizeof(double);
   // Samples in memory, and for each output two covariances of the experts.
   const auto sample =
       static_cast<double>(options.network.inputs) + static_cast<double>(rule.lags + 2) * n_d;
-  const auto experts = static_cast<double>(plans.size());
+  const auto experts = static_cast<double>(plans.size() + series.size());
   total.bytes +=
       (SampleMemory::usual_capacity * sample + 2 * n_d * experts * experts) * sizeof(double);
   return total;
@@ -44,6 +56,7 @@ std::vector<std::string> expert_names_of(const LearnerOptions& options, const Au
   std::vector<std::string> names;
   for (ExpertPlan& plan : plan_experts(rule, options.network))
     names.push_back(std::move(plan.name));
+  for (SeriesPlan& plan : plan_series(rule, options.network)) names.push_back(std::move(plan.name));
   return names;
 }
 
@@ -81,6 +94,7 @@ const RuleInfo<Auto>& Auto::info() {
                            {"window", "samples back-propagated through"}},
       .footprint = footprint_of,
       .expert_names = expert_names_of,
+      .of_format = [](Auto& o, std::uint64_t format) { o.series = format >= 4; },
   };
   return info;
 }

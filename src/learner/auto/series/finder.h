@@ -1,0 +1,37 @@
+// Finds after how many samples a series repeats itself.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "learner/auto/series/features.h"
+
+namespace kalstream {
+
+/// Looks at the past of a series now and then, at 64, 128, … samples and at every 2,048 from there
+/// on, for up to two periods. A period is where the autocorrelation has a peak that stands out,
+///
+///     r(m) = Σ (y_t − ȳ)(y_{t−m} − ȳ) / Σ (y_t − ȳ)²
+///
+/// for the series without its trend and for its changes alike (a random walk has the one, never the
+/// other), three periods at least fit into the past, and no shorter one explains it.
+class PeriodFinder {
+ public:
+  PeriodFinder();
+
+  static bool is_due(std::uint64_t samples);
+
+  /// Periods in `past`, the shortest first, at most two; the view lives until the next call.
+  std::span<const double> find(const LongPast& past);
+
+ private:
+  void correlate(std::span<const double> y, std::size_t most_lag, std::vector<double>& r) const;
+
+  std::vector<double> y_, changes_;
+  std::vector<double> r_, r_changes_;
+  std::vector<double> found_;
+};
+
+}  // namespace kalstream

@@ -1,0 +1,96 @@
+// The experts of `auto` that know time: seasons, trends, long pasts.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kalstream/learner.h"
+#include "learner/auto/series/features.h"
+#include "learner/auto/series/smoothing.h"
+#include "learner/moments.h"
+
+namespace kalstream {
+
+/// What one of them is.
+struct SeriesPlan {
+  enum class Kind : std::uint8_t { last_season, smoothing, model };
+
+  std::string name;
+  Kind kind = Kind::model;
+  std::size_t period = 0;  ///< of last_season: which
+  Pace pace{};             ///< of smoothing
+  /// Of a model: what it sees of SeriesFeatures, after the inputs.
+  std::vector<std::size_t> sees;
+  NetworkOptions network;
+  Rule rule;
+  bool needs_periods = false;
+  bool needs_memory = false;  ///< only where the past tells something of the next value
+};
+
+/// The same for every output; none if Auto::series says so, and without networks if it has but a
+/// few.
+std::vector<SeriesPlan> plan_series(const Auto& options, const NetworkOptions& network);
+
+/// Those of one output. They see its own past alone, and the inputs.
+class Series {
+ public:
+  Series(const Auto& options, const NetworkOptions& network, std::size_t output);
+  Series(const Series& other);
+  Series(Series&&) = default;
+  Series& operator=(const Series&) = delete;
+  Series& operator=(Series&&) = default;
+  ~Series() = default;
+
+  std::size_t size() const { return plans_.size(); }
+
+  void set_periods(const Periods& periods);
+  const Periods& periods() const { return periods_; }
+  const LongPast& past() const { return past_; }
+
+  /// What each says of the next value, NaN while it is asleep: every `stride`-th place of `said`.
+  /// x: the inputs, standardised.
+  void predict(std::span<const double> x, std::span<double> said, std::size_t stride);
+  /// The value that predict spoke of last.
+  void learn(double y);
+  /// It is missing: `guess` stands for it.
+  void advance(double guess);
+
+  void start_forecast();
+  void forecast_next(std::span<const double> x, std::span<double> said, std::size_t stride);
+  void note_forecast(double guess);
+
+  void reset();
+  void exchange(Archive& archive);
+
+ private:
+  struct Model {
+    std::unique_ptr<Learner> learner;
+    std::vector<double> view;
+  };
+
+  bool is_awake(const SeriesPlan& plan) const;
+  void see(std::span<const double> x);
+  template <class Ask>
+  void say(std::span<const double> x, std::span<double> said, std::size_t stride, std::size_t lead,
+           const Ask& ask);
+
+  std::vector<SeriesPlan> plans_;
+  std::size_t inputs_;
+  LongPast past_;
+  Periods periods_;
+  RunningMoments values_;   // of the target …
+  RunningMoments changes_;  // … and of its changes
+  SeriesUnits units_;
+  double linear_error_ = 0;  // squared, running: of the first model …
+  double mean_error_ = 0;    // … and of the mean
+  std::uint64_t learnt_ = 0;
+  std::vector<Smoothing> smoothings_;
+  std::vector<Model> models_;
+  std::vector<double> seen_;
+  std::size_t lead_ = 0;
+  double first_model_ = 0;
+};
+
+}  // namespace kalstream
