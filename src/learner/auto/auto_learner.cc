@@ -27,7 +27,8 @@ AutoLearner::AutoLearner(const Auto& options, const NetworkOptions& network)
       scale_(sight_of(options, network)),
       history_(sight_of(options, network).lags, network.outputs),
       memory_(sight_of(options, network)),
-      blends_(experts(), network.outputs),
+      blends_(experts(), network.outputs,
+              options.series ? BlendPace() : BlendPace::before_format_4()),
       range_(network.outputs),
       first_guess_(network.outputs),
       belief_(options.series),
@@ -65,7 +66,7 @@ bool AutoLearner::bring_up_to_date(std::span<const double> x) {
   } else {
     first_guess_.predict(history_[1], scale_.targets().running(), usual_);
   }
-  unusual_ = Belief::judges(samples_) && Announced::is_unusual(x, scale_);
+  unusual_ = !series_.empty() && Belief::judges(samples_) && Announced::is_unusual(x, scale_);
   std::copy(usual_.begin(), usual_.end(), d_hat_.begin());
   announced_.add_to(d_hat_, inputs_seen(), unusual_);
   predicted_ = true;

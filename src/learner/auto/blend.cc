@@ -24,27 +24,27 @@ constexpr double least_noise = 1e-8;       // of a ridge's measurement, in prior
 constexpr double least_error = 1e-12;   // squared, of the interval's width, that is kept track of
 constexpr double least_width = 1e-150;  // of the interval; the square of less is no number
 
-// w_j ∗= exp(−rate·min((d − q_j)², 16 s²)/s²), normalised, with a share for everyone.
+// w_j ∗= exp(−rate·min((d − q_j)², 16 s²)/(s² apart)), normalised, with a share for everyone.
 void exponential_weights(std::span<double> w, std::span<const double> q, double d, double s2,
-                         double pace, double shared) {
+                         const BlendPace& pace) {
   double best = (d - q[0]) * (d - q[0]);
   for (const double q_j : q) best = std::min(best, (d - q_j) * (d - q_j));
-  s2 = std::max(s2, best);
+  if (pace.follows_shifts) s2 = std::max(s2, best);
   if (!(s2 > 0)) return;  // so far no error at all
   const double least = std::min(best / s2, largest_loss);
   double sum = 0;
   for (std::size_t j = 0; j < w.size(); ++j) {
     const double loss = std::min((d - q[j]) * (d - q[j]) / s2, largest_loss);
-    sum += w[j] *= std::exp(-pace * (loss - least));
+    sum += w[j] *= std::exp(-rate / pace.apart * (loss - least));
   }
-  for (double& w_j : w) w_j = (1 - shared) * w_j / sum + shared / static_cast<double>(w.size());
+  for (double& w_j : w)
+    w_j = (1 - pace.share) * w_j / sum + pace.share / static_cast<double>(w.size());
 }
 
 }  // namespace
 
-Blend::Blend(std::size_t experts, double apart, double share)
-    : apart_(apart),
-      share_(share),
+Blend::Blend(std::size_t experts, const BlendPace& pace)
+    : pace_(pace),
       q_(experts),
       w_(experts),
       ridges_{
@@ -109,17 +109,22 @@ void Blend::widen(double low, double high) {
 }
 
 double Blend::predict(std::span<const double> q) {
-  double awake = 0;
-  double b = 0;
+  double awake = 0;  // of the weight: that of experts who say something
+  double sum = 0;
+  bool all_awake = true;
   for (std::size_t j = 0; j < q.size(); ++j) {
+    all_awake = all_awake && std::isfinite(q[j]);
     if (!std::isfinite(q[j])) continue;
     q_[j] = std::clamp(q[j], low_, high_);
     awake += w_[j];
-    b += w_[j] * q_[j];
+    sum += w_[j] * q_[j];
   }
-  b = awake > 0 ? b / awake : (low_ + high_) / 2;
-  for (std::size_t j = 0; j < q.size(); ++j)
-    if (!std::isfinite(q[j])) q_[j] = b;
+  double b = active().dot(q_.size(), w_.data(), q_.data());
+  if (!all_awake) {  // the others say what the average says
+    b = awake > 0 ? sum / awake : (low_ + high_) / 2;
+    for (std::size_t j = 0; j < q.size(); ++j)
+      if (!std::isfinite(q[j])) q_[j] = b;
+  }
   for (std::size_t j = 0; j < q_.size(); ++j) beyond_[j] = q_[j] - b;
   candidate_[average] = b;
   for (const std::size_t k : {strong, weak})
@@ -152,12 +157,12 @@ void Blend::track(double& squared_error, double e) const {
 
 void Blend::learn_average(double d) {
   track(average_error_, d - candidate_[average]);
-  exponential_weights(w_, q_, d, average_error_, rate / apart_, share_);
+  exponential_weights(w_, q_, d, average_error_, pace_);
 }
 
-// Recursive least squares with measurement noise s², the running squared error, and forgetting as
-// long as that does not lift the covariance above its prior: for x = q − b, S = xᵀCx + s² and
-// W = Cx/√S,
+// Recursive least squares with measurement noise apart·s², s² the running squared error, and
+// forgetting as long as that does not lift the covariance above its prior: for x = q − b, S = xᵀCx
+// + s² and W = Cx/√S,
 //   u ← u + W e/√S;   C ← (C − WWᵀ)/λ
 // C is symmetric by construction, and s² kept above what would make it singular within rounding:
 // forgetting would blow up either flaw.
@@ -172,7 +177,7 @@ void Blend::learn_ridge(Ridge& ridge, double prediction, double d) {
   for (std::size_t i = 0; i < M; ++i) W_[i] = active().dot(M, &ridge.C[i * M], beyond_.data());
   const double x2 = active().dot(M, beyond_.data(), beyond_.data());
   const double S = std::max(active().dot(M, beyond_.data(), W_.data()), 0.0) +
-                   std::max(apart_ * ridge.squared_error, least_noise * ridge.prior * x2);
+                   std::max(pace_.apart * ridge.squared_error, least_noise * ridge.prior * x2);
   if (!(S > 0)) return;
   const double root = std::sqrt(S);
   for (double& w : W_) w /= root;
@@ -188,7 +193,7 @@ void Blend::learn_ridge(Ridge& ridge, double prediction, double d) {
 
 void Blend::learn_best(double d) {
   track(best_error_, d - best_);
-  exponential_weights(candidate_w_, candidate_, d, best_error_, rate / apart_, share_);
+  exponential_weights(candidate_w_, candidate_, d, best_error_, pace_);
 }
 
 void Blend::learn_final(double d) {

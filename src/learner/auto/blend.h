@@ -10,11 +10,24 @@ namespace kalstream {
 
 class Archive;
 
+/// How fast a Blend learns.
+struct BlendPace {
+  /// Errors have to do with each other: so many in a row tell as much as one of them alone.
+  double apart = 4;
+  double share = 0.01;  ///< of the weight that is dealt out anew after each
+  /// After a quiet stretch weights move as soon as errors do: s² is at least what the best expert's
+  /// error is now. False: as it was before format 4 of snapshots.
+  bool follows_shifts = true;
+
+  static BlendPace before_format_4() { return {1, 0.01, false}; }
+};
+
 /// Learns how to combine the predictions q_1 … q_M of experts, in four steps:
 ///
-///   average  b = Σ w_j q_j; exponential weights, w_j ∗= exp(−½(d − q_j)²/s²), where s² is the
-///   running
-///            squared error of b; after each step a hundredth of all weight is shared out evenly
+///   average  b = Σ w_j q_j over those that say something; exponential weights,
+///            w_j ∗= exp(−½(d − q_j)²/(s² apart)), where s² is the running squared error of b, or
+///            that of the best expert now; after each step a share of all weight is dealt out
+///            evenly
 ///   ridges   b + uᵀ(q − b): recursive least squares on what the experts say beyond the average,
 ///            one with a strong and one with a weak prior at u = 0
 ///   best     exponential weights again, over the average and the two ridges
@@ -27,9 +40,7 @@ class Archive;
 /// Scale-free: everything in units of `interval` and of the errors seen.
 class Blend {
  public:
-  /// `apart`: so many samples in a row tell as much as one would if errors had nothing to do with
-  /// each other; `share`: of the weight that is dealt out anew after each.
-  explicit Blend(std::size_t experts, double apart = 4, double share = 0.01);
+  explicit Blend(std::size_t experts, const BlendPace& pace = {});
 
   /// The interval that holds what will be predicted and learnt; it may only grow.
   void widen(double low, double high);
@@ -76,8 +87,7 @@ class Blend {
   void weigh_final();
   void find_effective_weights();
 
-  double apart_;
-  double share_;
+  BlendPace pace_;
   double low_ = 0;
   double high_ = 0;
   std::size_t t_ = 0;

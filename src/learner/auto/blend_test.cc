@@ -371,7 +371,7 @@ TEST(BlendBecomesOpen, AndLearnsAsAtTheStart) {
     q = {d + e, d + a * e + 0.01 * rng.normal()};
     return d;
   };
-  Blend open(2);
+  Blend open(2, BlendPace::before_format_4());
   open.widen(-5, 5);
   const double prior = open.covariance_trace();
   Rng rng(79);

@@ -30,7 +30,7 @@ Scale unit_scale() {
 TEST(Belief, TheThirdInARowIsBelieved) {
   const Scale scale = unit_scale();
   for (const bool target : {true, false}) {
-    Belief belief;
+    Belief belief(/*follows_shifts=*/false);
     const auto judge = [&](double v) {
       return belief.judge(Vector{target ? 0 : v}, Vector{target ? v : 0}, scale, 100);
     };
@@ -49,6 +49,23 @@ TEST(Belief, TheThirdInARowIsBelieved) {
       EXPECT_TRUE(third.is_wild() && third.believed);
       EXPECT_EQ(belief.is_sure(100), target);
     }
+  }
+}
+
+TEST(Belief, TheSecondIsBelievedWhereTargetsStay) {
+  const Scale scale = unit_scale();
+  Belief belief;
+  const auto judge = [&](double d) { return belief.judge(Vector{0}, Vector{d}, scale, 100); };
+  for (const double wild : {21.0, -1e9}) {
+    EXPECT_FALSE(judge(wild).believed);
+    EXPECT_FALSE(belief.is_sure(100));
+    EXPECT_TRUE(judge(2 * wild).believed);
+    EXPECT_TRUE(belief.is_sure(100));
+    EXPECT_TRUE(judge(0).believed);
+    EXPECT_FALSE(judge(wild).believed);
+    EXPECT_FALSE(judge(-wild).believed);  // on the other side: the third it is
+    EXPECT_TRUE(judge(wild).believed);
+    EXPECT_TRUE(judge(0).believed);
   }
 }
 

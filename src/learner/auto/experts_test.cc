@@ -8,6 +8,7 @@
 #include <set>
 
 #include "learner/auto/memory.h"
+#include "learner/auto/series/series.h"
 #include "learner/footprint.h"
 #include "support.h"
 
@@ -59,7 +60,8 @@ TEST(AutoPlan, NamesAreUniqueAndThoseOfTheWeights) {
           continue;
         }
         const auto plans = plan_experts(rule, o.network);
-        const std::vector<std::string> all = names(plans);
+        std::vector<std::string> all = names(plans);
+        for (const SeriesPlan& plan : plan_series(rule, o.network)) all.push_back(plan.name);
         EXPECT_EQ(std::set<std::string>(all.begin(), all.end()).size(), all.size());
         EXPECT_EQ(expert_names(o), all);
         EXPECT_EQ(make_learner(o)->state().weights.size(), all.size());
@@ -98,6 +100,16 @@ TEST(AutoPlan, FootprintIsThatOfItsExpertsAndWhatTheyShare) {
     double learnt = 0;
     std::size_t blocks = 0;
     std::size_t networks = 0;
+    double of_series = 0;  // without the models among them
+    for (const SeriesPlan& plan : plan_series(std::get<Auto>(o.rule), o.network)) {
+      if (plan.kind != SeriesPlan::Kind::model) continue;
+      const Footprint one = footprint({.network = plan.network, .rule = plan.rule});
+      bytes += one.bytes;
+      learnt += one.learnt_bytes;
+    }
+    of_series += 2 * LongPast::capacity * sizeof(double);
+    of_series += 4 * Smoothing::seasons * Smoothing::longest * sizeof(double);
+    bytes += of_series * static_cast<double>(o.network.outputs);
     for (const ExpertPlan& plan : plans) {
       if (!plan.has_network()) continue;
       ++networks;

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "core/archive.h"
+#include "learner/auto/experts.h"
 #include "learner/baselines.h"
 
 namespace kalstream {
@@ -64,6 +65,14 @@ SeriesPlan net(const char* name, const NetworkOptions& network, std::vector<std:
   return plan;
 }
 
+// Of the networks that Auto::experts counts, those that come before the ones here.
+std::size_t networks_without_time(Auto options, const NetworkOptions& network) {
+  options.experts = 0;
+  const auto plans = plan_experts(options, network);
+  return static_cast<std::size_t>(std::ranges::count_if(
+      plans, [](const ExpertPlan& plan) { return std::holds_alternative<Algorithm1>(plan.rule); }));
+}
+
 }  // namespace
 
 std::vector<SeriesPlan> plan_series(const Auto& options, const NetworkOptions& network) {
@@ -77,8 +86,10 @@ std::vector<SeriesPlan> plan_series(const Auto& options, const NetworkOptions& n
                          together({changes(F::changes), level, seasons, phases}), 100, 0));
   plans.push_back(
       linear("series-recent", network, together({changes(8), level, seasons, phases}), 100, 1e-4));
-  if (options.experts == 0) {
+  const std::size_t others = networks_without_time(options, network);
+  if (options.experts == 0 || options.experts > others)
     plans.push_back(net("series-changes", network, together({changes(F::changes), level})));
+  if (options.experts == 0 || options.experts > others + 1) {
     plans.push_back(net("series-season", network, together({changes(12), level, seasons, phases})));
     plans.back().needs_periods = true;
   }
@@ -123,7 +134,6 @@ Series::Series(const Series& other)
       learnt_(other.learnt_),
       smoothings_(other.smoothings_),
       seen_(other.seen_),
-      lead_(other.lead_),
       first_model_(other.first_model_) {
   for (const Model& m : other.models_) models_.push_back({m.learner->clone(), m.view});
 }
@@ -152,9 +162,9 @@ void Series::see(std::span<const double> x) {
   }
 }
 
-template <class Ask>
+template <class AskModel, class AskSmoothing>
 void Series::say(std::span<const double> x, std::span<double> said, std::size_t stride,
-                 std::size_t lead, const Ask& ask) {
+                 const AskModel& ask_model, const AskSmoothing& ask_smoothing) {
   see(x);
   const double last = past_.reaches(1) ? past_[1] : 0;
   std::size_t model = 0;
@@ -168,11 +178,10 @@ void Series::say(std::span<const double> x, std::span<double> said, std::size_t 
         if (is_awake(plan)) y = past_[periods_.lag(plan.period)];
         break;
       case SeriesPlan::Kind::smoothing:
-        if (is_awake(plan)) y = smoothings_[smoothing].predict(lead);
-        ++smoothing;
+        if (const double value = ask_smoothing(smoothings_[smoothing++]); is_awake(plan)) y = value;
         break;
       case SeriesPlan::Kind::model:
-        if (is_awake(plan)) y = last + units_.change * ask(models_[model]);
+        if (is_awake(plan)) y = last + units_.change * ask_model(models_[model]);
         if (model == 0) first_model_ = y;
         ++model;
         break;
@@ -182,7 +191,9 @@ void Series::say(std::span<const double> x, std::span<double> said, std::size_t 
 
 void Series::predict(std::span<const double> x, std::span<double> said, std::size_t stride) {
   past_.end_forecast();
-  say(x, said, stride, 1, [](Model& m) { return m.learner->predict(m.view)[0]; });
+  say(
+      x, said, stride, [](Model& m) { return m.learner->predict(m.view)[0]; },
+      [](const Smoothing& s) { return s.predict(); });
 }
 
 void Series::learn(double y) {
@@ -223,13 +234,15 @@ void Series::advance(double guess) {
 }
 
 void Series::start_forecast() {
-  lead_ = 0;
   past_.start_forecast();
+  for (Smoothing& s : smoothings_) s.start_forecast();
   for (Model& m : models_) m.learner->start_forecast();
 }
 
 void Series::forecast_next(std::span<const double> x, std::span<double> said, std::size_t stride) {
-  say(x, said, stride, ++lead_, [](Model& m) { return m.learner->forecast_next(m.view)[0]; });
+  say(
+      x, said, stride, [](Model& m) { return m.learner->forecast_next(m.view)[0]; },
+      [](Smoothing& s) { return s.forecast_next(); });
 }
 
 void Series::note_forecast(double guess) { past_.push_ahead(guess); }

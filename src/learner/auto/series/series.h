@@ -72,9 +72,9 @@ class Series {
 
   bool is_awake(const SeriesPlan& plan) const;
   void see(std::span<const double> x);
-  template <class Ask>
-  void say(std::span<const double> x, std::span<double> said, std::size_t stride, std::size_t lead,
-           const Ask& ask);
+  template <class AskModel, class AskSmoothing>
+  void say(std::span<const double> x, std::span<double> said, std::size_t stride,
+           const AskModel& ask_model, const AskSmoothing& ask_smoothing);
 
   std::vector<SeriesPlan> plans_;
   std::size_t inputs_;
@@ -89,7 +89,6 @@ class Series {
   std::vector<Smoothing> smoothings_;
   std::vector<Model> models_;
   std::vector<double> seen_;
-  std::size_t lead_ = 0;
   double first_model_ = 0;
 };
 

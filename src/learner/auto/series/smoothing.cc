@@ -21,70 +21,77 @@ void Smoothing::set_periods(const std::array<std::size_t, seasons>& periods) {
     const std::size_t period = periods[i] <= longest ? periods[i] : 0;
     if (s.period == period) continue;
     s.period = period;
-    s.since = steps_;
+    s.since = now_.steps;
     std::fill(s.values.begin(), s.values.end(), 0.0);
   }
 }
 
-// l + Σ_{j ≤ lead} 0.98^j b + Σ s_i
-double Smoothing::structure(std::size_t lead) const {
-  const double trends = damping * (1 - std::pow(damping, lead)) / (1 - damping);
-  double y = level_ + trends * trend_;
+// l + 0.98 b + Σ s_i
+double Smoothing::structure(const Moment& m) const {
+  double y = m.level + damping * m.trend;
   for (const Season& s : season_)
-    if (s.period > 0) y += s.values[(steps_ + lead - 1) % s.period];
+    if (s.period > 0) y += s.values[m.steps % s.period];
   return y;
 }
 
-double Smoothing::predict(std::size_t lead) const {
-  if (learnt_ == 0) return 0;
-  const double share =
-      error_square_ > 0 ? std::clamp(error_product_ / error_square_, 0.0, largest_share) : 0;
-  return structure(lead) + std::pow(share, lead) * error_;
+// φ
+double Smoothing::share() const {
+  return error_square_ > 0 ? std::clamp(error_product_ / error_square_, 0.0, largest_share) : 0;
+}
+
+double Smoothing::predict(const Moment& m) const {
+  return learnt_ == 0 ? 0 : structure(m) + share() * m.error;
+}
+
+void Smoothing::advance(Moment& m) const {
+  m.level += damping * m.trend;
+  m.trend *= damping;
+  m.error *= share();
+  ++m.steps;
+}
+
+double Smoothing::forecast_next() {
+  const double y = predict(ahead_);
+  advance(ahead_);
+  return y;
 }
 
 void Smoothing::learn(double y) {
-  if (learnt_ == 0) {
-    level_ = y;
-    learnt_ = 1;
-    ++steps_;
+  if (learnt_++ == 0) {
+    now_.level = y;
+    ++now_.steps;
     return;
   }
-  const double e = y - structure(1);
-  error_product_ = fading * error_product_ + e * error_;
-  error_square_ = fading * error_square_ + error_ * error_;
-  error_ = e;
-  level_ += damping * trend_ + std::max(pace_.level, 1 / static_cast<double>(learnt_ + 1)) * e;
-  trend_ = damping * trend_ + pace_.trend * e;
+  const double e = y - structure(now_);
+  error_product_ = fading * error_product_ + e * now_.error;
+  error_square_ = fading * error_square_ + now_.error * now_.error;
+  now_.error = e;
+  now_.level += damping * now_.trend + std::max(pace_.level, 1 / static_cast<double>(learnt_)) * e;
+  now_.trend = damping * now_.trend + pace_.trend * e;
   for (Season& s : season_) {
     if (s.period == 0) continue;
-    const auto cycles = static_cast<double>((steps_ - s.since) / s.period);
-    s.values[steps_ % s.period] += std::max(pace_.season, 1 / (cycles + 2)) * e;
+    const auto cycles = static_cast<double>((now_.steps - s.since) / s.period);
+    s.values[now_.steps % s.period] += std::max(pace_.season, 1 / (cycles + 2)) * e;
   }
-  ++learnt_;
-  ++steps_;
-}
-
-void Smoothing::advance() {
-  if (learnt_ > 0) level_ += damping * trend_;
-  trend_ *= damping;
-  ++steps_;
+  ++now_.steps;
 }
 
 void Smoothing::reset() {
-  set_periods({});
-  steps_ = learnt_ = 0;
-  level_ = trend_ = error_ = error_product_ = error_square_ = 0;
+  now_ = ahead_ = {};
+  learnt_ = 0;
+  error_product_ = error_square_ = 0;
+  for (Season& s : season_) s.period = s.since = 0;
 }
 
 void Smoothing::exchange(Archive& archive) {
-  archive.count(steps_);
-  archive.count(learnt_, steps_);
-  for (double* v : {&level_, &trend_, &error_, &error_product_}) archive.number(*v);
+  archive.count(now_.steps);
+  archive.count(learnt_, now_.steps);
+  for (double* v : {&now_.level, &now_.trend, &now_.error, &error_product_}) archive.number(*v);
   archive.number(error_square_, Archive::not_negative);
   for (Season& s : season_) {
     archive.count(s.period, longest);
+    archive.count(s.since, now_.steps);
     archive.numbers(std::span(s.values).first(s.period));
-    archive.count(s.since, steps_);
   }
 }
 

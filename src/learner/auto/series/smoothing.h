@@ -38,10 +38,13 @@ class Smoothing {
   /// Periods in steps, 0: none. Seasons of another length than before begin anew.
   void set_periods(const std::array<std::size_t, seasons>& periods);
 
-  /// Of the value `lead` ≥ 1 steps after the last.
-  double predict(std::size_t lead = 1) const;
+  /// Of the next value.
+  double predict() const { return predict(now_); }
   void learn(double y);
-  void advance();
+  void advance() { advance(now_); }
+  /// Of the values after it, one by one, as if it had advanced.
+  void start_forecast() { ahead_ = now_; }
+  double forecast_next();
   void reset();
   void exchange(Archive& archive);
 
@@ -52,14 +55,23 @@ class Smoothing {
     std::vector<double> values;
   };
 
-  double structure(std::size_t lead) const;
+  // What goes on without a value, too.
+  struct Moment {
+    std::uint64_t steps = 0;
+    double level = 0;
+    double trend = 0;
+    double error = 0;
+  };
+
+  double structure(const Moment& m) const;
+  double share() const;
+  double predict(const Moment& m) const;
+  void advance(Moment& m) const;
 
   Pace pace_;
-  std::uint64_t steps_ = 0;
+  Moment now_;
+  Moment ahead_;
   std::uint64_t learnt_ = 0;
-  double level_ = 0;
-  double trend_ = 0;
-  double error_ = 0;
   double error_product_ = 0;  // Σ e_t e_{t−1}, fading
   double error_square_ = 0;
   std::array<Season, seasons> season_;
