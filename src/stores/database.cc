@@ -6,9 +6,10 @@
 
 namespace kalstream {
 
-Database::Database(std::filesystem::path path) : path_(std::move(path)) {
+Database::Database(std::filesystem::path path, const DatabaseFiles& files)
+    : path_(std::move(path)) {
   const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOFOLLOW;
-  if (sqlite3_open_v2(path_.c_str(), &database_, flags, nullptr) != SQLITE_OK) {
+  if (sqlite3_open_v2(path_.c_str(), &database_, flags, files.name()) != SQLITE_OK) {
     const std::string why = database_ == nullptr ? "no memory" : sqlite3_errmsg(database_);
     sqlite3_close(database_);
     throw std::runtime_error(path_.string() + ": " + why);

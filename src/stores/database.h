@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "ports/ports.h"
+#include "stores/database_files.h"
 
 struct sqlite3;
 struct sqlite3_stmt;
@@ -17,7 +18,7 @@ namespace kalstream {
 class Database {
  public:
   /// Creates the file if it is not there. Throws std::runtime_error naming it, as all below do.
-  explicit Database(std::filesystem::path path);
+  Database(std::filesystem::path path, const DatabaseFiles& files);
   ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;

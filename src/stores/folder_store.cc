@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
+#include <cstring>
+
 #include "engine/checkpoint.h"
 #include "io/snapshot_file.h"
 #include "kalstream/snapshot.h"
@@ -13,7 +16,7 @@ namespace fs = std::filesystem;
 
 // What was committed, as seen by whoever does not commit.
 struct FolderStore::Committed {
-  explicit Committed(const fs::path& path) : database(path) {}
+  Committed(const fs::path& path, const DatabaseFiles& files) : database(path, files) {}
 
   Database database;
   Database::Statement stream{database, "SELECT state FROM stream"};
@@ -25,10 +28,10 @@ struct FolderStore::Committed {
 // Models that left memory, each with the number of commits there had been: what is younger than a
 // commit does not belong to it.
 struct FolderStore::Spilled {
-  explicit Spilled(const fs::path& path) : database(path) {}
+  Spilled(const fs::path& path, const DatabaseFiles& files) : database(path, files) {}
 
   struct Tables : Database {
-    explicit Tables(const fs::path& path) : Database(path) {
+    Tables(const fs::path& path, const DatabaseFiles& files) : Database(path, files) {
       run("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF;"
           "CREATE TABLE spilled (key BLOB, epoch INTEGER, state BLOB, PRIMARY KEY (key, epoch));");
     }
@@ -60,29 +63,38 @@ bool any_row(Database::Statement& statement) {
   return any;
 }
 
-void remove_spilled(const fs::path& folder) {
-  std::error_code ignored;
-  fs::remove(folder / "spill.db", ignored);
+[[noreturn]] void fail(const fs::path& folder) {
+  throw std::runtime_error(folder.string() + ": cannot use the folder: " + std::strerror(errno));
+}
+
+/// With all folders it is in.
+void make_folders(System& system, const fs::path& path) {
+  if (path.empty() || system.exists(path)) return;
+  make_folders(system, path.parent_path());
+  if (system.make_folder(path) != 0 && errno != EEXIST) fail(path);
 }
 
 }  // namespace
 
-FolderStore::FolderStore(fs::path folder) : folder_(std::move(folder)) {
-  fs::create_directories(folder_);
-  const bool known = fs::exists(folder_ / "state.db") || fs::exists(folder_ / "stream.kal");
-  if (!known && !fs::is_empty(folder_))
+FolderStore::FolderStore(fs::path folder, System& system)
+    : system_(system), files_(system), folder_(std::move(folder)) {
+  make_folders(system_, folder_);
+  const bool known = system_.exists(folder_ / "state.db") || system_.exists(folder_ / "stream.kal");
+  std::vector<std::string> names;
+  if (system_.list(folder_, names) != 0) fail(folder_);
+  if (!known && !names.empty())
     throw std::invalid_argument(
         fmt::format("--checkpoint {}: the folder is not empty and holds no stream; name another",
                     folder_.string()));
-  lock_ = std::make_unique<Lock>(folder_ / "lock");
-  writer_ = std::make_unique<Database>(folder_ / "state.db");
+  lock_ = std::make_unique<Lock>(folder_ / "lock", system_);
+  writer_ = std::make_unique<Database>(folder_ / "state.db", files_);
   writer_->run(
       "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
       "CREATE TABLE IF NOT EXISTS stream (one INTEGER PRIMARY KEY CHECK (one = 1), state BLOB);"
       "CREATE TABLE IF NOT EXISTS models (key BLOB UNIQUE, state BLOB);");
-  committed_ = std::make_unique<Committed>(folder_ / "state.db");
-  remove_spilled(folder_);
-  spilled_ = std::make_unique<Spilled>(folder_ / "spill.db");
+  committed_ = std::make_unique<Committed>(folder_ / "state.db", files_);
+  system_.remove(folder_ / "spill.db");
+  spilled_ = std::make_unique<Spilled>(folder_ / "spill.db", files_);
   committed_->count.step();
   models_ = static_cast<std::size_t>(committed_->count.number(0));
   committed_->count.reset();
@@ -91,7 +103,7 @@ FolderStore::FolderStore(fs::path folder) : folder_(std::move(folder)) {
 
 FolderStore::~FolderStore() {
   spilled_.reset();
-  remove_spilled(folder_);
+  system_.remove(folder_ / "spill.db");
 }
 
 std::optional<Bytes> FolderStore::stream() { return first_row(committed_->stream); }
@@ -172,28 +184,33 @@ void FolderStore::commit(std::uint64_t ticket, Bytes stream, std::vector<KeyedSt
 // Formats 1 and 2 were kept in files: the stream's, and one for each model.
 void FolderStore::take_over_old_files() {
   const fs::path old = folder_ / "stream.kal";
-  if (first_row(committed_->stream) || !fs::exists(old)) return;
+  if (first_row(committed_->stream) || !system_.exists(old)) return;
   std::vector<KeyedState> models;
-  std::error_code none;
-  for (const auto& file : fs::directory_iterator(folder_ / "models", none)) {
-    if (file.path().extension() != ".kal") continue;
+  std::vector<std::string> names;
+  if (system_.exists(folder_ / "models") && system_.list(folder_ / "models", names) != 0)
+    fail(folder_ / "models");
+  for (const std::string& name : names) {
+    const fs::path file = folder_ / "models" / name;
+    if (file.extension() != ".kal") continue;
     try {
-      Bytes state = read_bytes(file.path());
+      Bytes state = read_bytes(file, system_);
       std::string key = checkpoint_of(state).key;
       models.push_back({std::move(key), std::move(state)});
     } catch (const SnapshotError& error) {
       throw SnapshotError(fmt::format("{}: {}; take the file away to begin this key anew",
-                                      file.path().string(), error.what()));
+                                      file.string(), error.what()));
     }
   }
   std::string remark;
-  commit(begin_commit(), *read_sound(old, remark), std::move(models));
+  commit(begin_commit(), *read_sound(old, remark, system_), std::move(models));
 }
 
-std::optional<Bytes> read_folder(const fs::path& folder, const std::optional<std::string>& key) {
-  if (!fs::exists(folder / "state.db"))
+std::optional<Bytes> read_folder(const fs::path& folder, const std::optional<std::string>& key,
+                                 System& system) {
+  if (!system.exists(folder / "state.db"))
     throw std::runtime_error(folder.string() + ": holds no stream (there is no state.db)");
-  Database database(folder / "state.db");
+  const DatabaseFiles files(system);
+  Database database(folder / "state.db", files);
   Database::Statement statement(
       database, key ? "SELECT state FROM models WHERE key = ?1" : "SELECT state FROM stream");
   if (key) statement.with(1, *key);

@@ -17,7 +17,7 @@ class FolderStore final : public StateStore {
  public:
   /// Throws std::runtime_error if it cannot be used, std::invalid_argument if it is a folder of
   /// something else.
-  explicit FolderStore(std::filesystem::path folder);
+  explicit FolderStore(std::filesystem::path folder, System& system = System::real());
   ~FolderStore() override;
 
   std::optional<Bytes> stream() override;
@@ -37,6 +37,8 @@ class FolderStore final : public StateStore {
   void take_over_old_files();
   std::vector<std::string> spilled_before(std::int64_t epoch);
 
+  System& system_;
+  DatabaseFiles files_;
   std::filesystem::path folder_;
   std::unique_ptr<Lock> lock_;
   std::unique_ptr<Database> writer_;
@@ -50,6 +52,7 @@ class FolderStore final : public StateStore {
 /// What is committed in a folder, for whoever only looks, also while a stream runs: that of the
 /// stream, or the model of a key. Throws std::runtime_error if it is not the folder of a stream.
 std::optional<Bytes> read_folder(const std::filesystem::path& folder,
-                                 const std::optional<std::string>& key);
+                                 const std::optional<std::string>& key,
+                                 System& system = System::real());
 
 }  // namespace kalstream

@@ -1,8 +1,5 @@
 #include "stream/text_sink.h"
 
-#include <poll.h>
-#include <unistd.h>
-
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -11,8 +8,13 @@
 namespace kalstream {
 
 TextSink::TextSink(int out, std::optional<bool> json, const Source& source, const Engine& engine,
-                   const Signals& signals)
-    : out_(out), json_(json), source_(source), engine_(engine), signals_(signals) {}
+                   const Signals& signals, System& system)
+    : system_(system),
+      out_(out),
+      json_(json),
+      source_(source),
+      engine_(engine),
+      signals_(signals) {}
 
 void TextSink::begin() {
   const ModelOptions& model = engine_.options().model;
@@ -40,7 +42,7 @@ void TextSink::write(const Answer& answer) {
 bool TextSink::flush() {
   std::size_t done = 0;
   while (done < text_.size()) {
-    const ssize_t n = ::write(out_, text_.data() + done, text_.size() - done);
+    const ssize_t n = system_.write(out_, text_.data() + done, text_.size() - done);
     if (n >= 0) {
       done += static_cast<std::size_t>(n);
       continue;
@@ -50,7 +52,7 @@ bool TextSink::flush() {
                                std::strerror(errno));
     if (signals_.stop()) break;
     std::array<pollfd, 2> of{pollfd{out_, POLLOUT, 0}, pollfd{signals_.descriptor(), POLLIN, 0}};
-    ::poll(of.data(), of.size(), -1);
+    system_.poll(of, -1);
   }
   text_.erase(0, done);
   return text_.empty();
