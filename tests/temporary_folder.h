@@ -9,8 +9,9 @@
 namespace kalstream::test {
 
 struct TemporaryFolder {
-  TemporaryFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "kalstream-XXXXXX").string();
+  explicit TemporaryFolder(
+      const std::filesystem::path& parent = std::filesystem::temp_directory_path()) {
+    std::string pattern = (parent / "kalstream-XXXXXX").string();
     path = mkdtemp(pattern.data());
   }
   ~TemporaryFolder() { std::filesystem::remove_all(path); }

@@ -61,6 +61,9 @@ const Answer* Engine::take(const Record& record) {
   StreamModel* model = nullptr;
   try {
     model = model_for(sample_);
+  } catch (const StoreError&) {
+    --counts_.records;
+    throw;
   } catch (const std::runtime_error& error) {
     return turn_away(error.what());
   }

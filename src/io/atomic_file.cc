@@ -88,11 +88,10 @@ class Replacement {
     system_.remove(on_its_way);
     const bool kept = (system_.link(final_name_, on_its_way) == 0 || copy_to(on_its_way)) &&
                       system_.rename(on_its_way, final_name_ + ".previous") == 0;
-    if (kept) return;
     const int why = errno;
-    system_.remove(on_its_way);
+    system_.remove(on_its_way);  // still there if it failed, or if both were names of one file
     errno = why;
-    fail("keep the previous file");
+    if (!kept) fail("keep the previous file");
   }
 
   bool copy_to(const std::string& name) {

@@ -20,7 +20,10 @@ Database::Database(std::filesystem::path path, const DatabaseFiles& files)
 Database::~Database() { sqlite3_close(database_); }
 
 void Database::fail() const {
-  throw std::runtime_error(path_.string() + ": " + sqlite3_errmsg(database_));
+  const std::string what = path_.string() + ": " + sqlite3_errmsg(database_);
+  const int code = sqlite3_errcode(database_) & 0xff;
+  if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB) throw std::runtime_error(what);
+  throw StoreError(what);
 }
 
 void Database::run(const char* statements) {

@@ -17,7 +17,8 @@ namespace kalstream {
 
 class Database {
  public:
-  /// Creates the file if it is not there. Throws std::runtime_error naming it, as all below do.
+  /// Creates the file if it is not there. Throws std::runtime_error naming it, as all below do:
+  /// StoreError, unless it is damaged.
   Database(std::filesystem::path path, const DatabaseFiles& files);
   ~Database();
   Database(const Database&) = delete;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -79,10 +80,12 @@ void make_folders(System& system, const fs::path& path) {
 FolderStore::FolderStore(fs::path folder, System& system)
     : system_(system), files_(system), folder_(std::move(folder)) {
   make_folders(system_, folder_);
-  const bool known = system_.exists(folder_ / "state.db") || system_.exists(folder_ / "stream.kal");
   std::vector<std::string> names;
   if (system_.list(folder_, names) != 0) fail(folder_);
-  if (!known && !names.empty())
+  const auto holds = [&](const char* name) { return std::ranges::count(names, name) > 0; };
+  // A lock alone is what a process has left that ended before it could begin.
+  if (!names.empty() && names != std::vector<std::string>{"lock"} && !holds("state.db") &&
+      !holds("stream.kal"))
     throw std::invalid_argument(
         fmt::format("--checkpoint {}: the folder is not empty and holds no stream; name another",
                     folder_.string()));
