@@ -89,6 +89,7 @@ class Engine final : private ModelListener {
   std::unique_ptr<Learner> make() const;
   Recipe recipe() const;
   StreamModel* model_for(const Sample& sample);
+  void require_width(const StreamModel& model) const;
   const Answer* answer(Answer answer);
   const Answer* turn_away(std::string reason);
   void go_on(Schema schema, const std::string& learner, bool with_seed);
