@@ -8,6 +8,12 @@
 
 namespace kalstream::test {
 
+/// Where no disk has to be waited for.
+inline std::filesystem::path in_memory() {
+  return std::filesystem::is_directory("/dev/shm") ? "/dev/shm"
+                                                   : std::filesystem::temp_directory_path();
+}
+
 struct TemporaryFolder {
   explicit TemporaryFolder(
       const std::filesystem::path& parent = std::filesystem::temp_directory_path()) {

@@ -21,9 +21,18 @@ Database::~Database() { sqlite3_close(database_); }
 
 void Database::fail() const {
   const std::string what = path_.string() + ": " + sqlite3_errmsg(database_);
-  const int code = sqlite3_errcode(database_) & 0xff;
-  if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB) throw std::runtime_error(what);
-  throw StoreError(what);
+  switch (sqlite3_errcode(database_) & 0xff) {
+    case SQLITE_IOERR:
+    case SQLITE_FULL:
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+    case SQLITE_NOMEM:
+    case SQLITE_CANTOPEN:
+    case SQLITE_PERM:
+      throw StoreError(what);
+    default:  // what is asked of it is right: so it is not what it should be
+      throw StoreDamaged(what);
+  }
 }
 
 void Database::run(const char* statements) {
@@ -79,6 +88,19 @@ std::string Database::Statement::text(int column) const {
 
 std::int64_t Database::Statement::number(int column) const {
   return sqlite3_column_int64(statement_, column);
+}
+
+std::optional<Bytes> first_row(Database::Statement& statement) {
+  if (!statement.step()) return {};
+  Bytes bytes = statement.bytes(0);
+  statement.reset();
+  return bytes;
+}
+
+bool any_row(Database::Statement& statement) {
+  const bool any = statement.step();
+  if (any) statement.reset();
+  return any;
 }
 
 Transaction::~Transaction() {

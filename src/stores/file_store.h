@@ -31,8 +31,7 @@ class FileStore final : public StateStore {
   std::uint64_t begin_commit() override { return 0; }
   void commit(std::uint64_t ticket, Bytes stream, std::vector<KeyedState> models) override;
 
-  /// What stream() had to do to find one, for people; empty: nothing.
-  const std::string& remark() const { return remark_; }
+  std::string remark() const override { return remark_; }
 
  private:
   System& system_;

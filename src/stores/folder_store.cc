@@ -10,6 +10,7 @@
 #include "io/snapshot_file.h"
 #include "kalstream/snapshot.h"
 #include "stores/file_store.h"
+#include "stores/state_database.h"
 
 namespace kalstream {
 
@@ -50,20 +51,6 @@ struct FolderStore::Spilled {
 
 namespace {
 
-/// The first row's only column.
-std::optional<Bytes> first_row(Database::Statement& statement) {
-  if (!statement.step()) return {};
-  Bytes bytes = statement.bytes(0);
-  statement.reset();
-  return bytes;
-}
-
-bool any_row(Database::Statement& statement) {
-  const bool any = statement.step();
-  if (any) statement.reset();
-  return any;
-}
-
 [[noreturn]] void fail(const fs::path& folder) {
   throw std::runtime_error(folder.string() + ": cannot use the folder: " + std::strerror(errno));
 }
@@ -85,16 +72,17 @@ FolderStore::FolderStore(fs::path folder, System& system)
   const auto holds = [&](const char* name) { return std::ranges::count(names, name) > 0; };
   // A lock alone is what a process has left that ended before it could begin.
   if (!names.empty() && names != std::vector<std::string>{"lock"} && !holds("state.db") &&
-      !holds("stream.kal"))
+      !holds("state.db.previous") && !holds("stream.kal"))
     throw std::invalid_argument(
         fmt::format("--checkpoint {}: the folder is not empty and holds no stream; name another",
                     folder_.string()));
   lock_ = std::make_unique<Lock>(folder_ / "lock", system_);
+  StateFound found = find_sound_state(folder_, files_, system_);
+  remark_ = std::move(found.remark);
+  sum_ = found.sum;
   writer_ = std::make_unique<Database>(folder_ / "state.db", files_);
-  writer_->run(
-      "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
-      "CREATE TABLE IF NOT EXISTS stream (one INTEGER PRIMARY KEY CHECK (one = 1), state BLOB);"
-      "CREATE TABLE IF NOT EXISTS models (key BLOB UNIQUE, state BLOB);");
+  writer_->run("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;");
+  make_state_tables(*writer_);
   committed_ = std::make_unique<Committed>(folder_ / "state.db", files_);
   system_.remove(folder_ / "spill.db");
   spilled_ = std::make_unique<Spilled>(folder_ / "spill.db", files_);
@@ -159,29 +147,40 @@ std::uint64_t FolderStore::begin_commit() {
 // Those in memory are younger than what was spilled of the same key.
 void FolderStore::commit(std::uint64_t ticket, Bytes stream, std::vector<KeyedState> models) {
   const auto epoch = static_cast<std::int64_t>(ticket);
-  Database::Statement write(*writer_, "INSERT OR REPLACE INTO models VALUES (?1, ?2)");
-  Database::Statement known(*writer_, "SELECT 1 FROM models WHERE key = ?1");
+  keep_previous();
   std::size_t unknown = 0;
-  Transaction transaction(*writer_);
+  StateWriter to(*writer_, sum_);
   for (const std::string& key : spilled_before(epoch)) {
     std::optional<Bytes> state;
     {
       const std::lock_guard lock(mutex_);
       state = first_row(spilled_->before.with(1, key).with(2, epoch));
     }
-    write.with(1, key).with(2, *state).step();
+    to.put(key, *state);
   }
-  for (const KeyedState& m : models) {
-    unknown += any_row(known.with(1, m.key)) ? 0 : 1;
-    write.with(1, m.key).with(2, m.state).step();
-  }
-  Database::Statement(*writer_, "INSERT OR REPLACE INTO stream VALUES (1, ?1)")
-      .with(1, stream)
-      .step();
-  transaction.commit();
+  for (const KeyedState& m : models) unknown += to.put(m.key, m.state) ? 0 : 1;
+  sum_ = to.commit(stream);
   const std::lock_guard lock(mutex_);
   models_ += unknown;
   spilled_->forget.with(1, epoch).step();
+}
+
+// Not every time: it writes once more what has changed since. That it cannot be done is no reason
+// to go without a commit.
+void FolderStore::keep_previous() {
+  constexpr std::uint64_t commits_between = 16;
+  if (--commits_to_previous_ > 0) return;
+  commits_to_previous_ = 1;
+  Database::Statement stream(*writer_, "SELECT 1 FROM stream");
+  if (!any_row(stream)) return;
+  try {
+    keep_as_previous(*writer_, folder_);
+    commits_to_previous_ = commits_between;
+  } catch (const StoreDamaged&) {
+    for (const char* end : {"", "-journal"})
+      system_.remove((folder_ / "state.db.previous").string() + end);
+  } catch (const StoreError&) {
+  }
 }
 
 // Formats 1 and 2 were kept in files: the stream's, and one for each model.

@@ -7,10 +7,12 @@
 #include "ports/ports.h"
 #include "stores/database.h"
 #include "stores/lock.h"
+#include "stores/state_database.h"
 
 namespace kalstream {
 
-/// state.db (SQLite) holds what was committed. Models that leave memory between two commits go to
+/// state.db (SQLite) holds what was committed, state.db.previous what was some commits before, to
+/// stand in for one that is damaged. Models that leave memory between two commits go to
 /// spill.db, which means nothing to the next process. What an earlier version has left in the
 /// folder (stream.kal and models/) is taken over the first time.
 class FolderStore final : public StateStore {
@@ -26,6 +28,7 @@ class FolderStore final : public StateStore {
   std::size_t models() const override;
   void put(std::vector<KeyedState> models) override;
   bool takes_models() const override { return true; }
+  std::string remark() const override { return remark_; }
   std::uint64_t begin_commit() override;
   void commit(std::uint64_t ticket, Bytes stream, std::vector<KeyedState> models) override;
 
@@ -34,6 +37,7 @@ class FolderStore final : public StateStore {
   struct Committed;
   struct Spilled;
 
+  void keep_previous();
   void take_over_old_files();
   std::vector<std::string> spilled_before(std::int64_t epoch);
 
@@ -44,8 +48,11 @@ class FolderStore final : public StateStore {
   std::unique_ptr<Database> writer_;
   std::unique_ptr<Committed> committed_;
   std::unique_ptr<Spilled> spilled_;
-  mutable std::mutex mutex_;  // of spilled_, epoch_ and models_
-  std::int64_t epoch_ = 0;    // commits so far
+  std::string remark_;
+  StateSum sum_;                           // of the models in state.db
+  std::uint64_t commits_to_previous_ = 1;  // the state that is there will be the previous one
+  mutable std::mutex mutex_;               // of spilled_, epoch_ and models_
+  std::int64_t epoch_ = 0;                 // commits so far
   std::size_t models_ = 0;
 };
 

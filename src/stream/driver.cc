@@ -70,14 +70,15 @@ bool Driver::handle(Source::Event event, Sink& sink) {
   return delivered_;
 }
 
-// A store that cannot be read now may be later: until then the record waits, and all behind it.
+// A store that cannot be read now may be later: until then the record waits, and all behind it. One
+// that is damaged is mended by the next start.
 const Answer* Driver::take() {
   for (bool again = false;; again = true) {
     try {
       return engine_.take(record_);
     } catch (const StoreError& error) {
-      if (signals_.stop()) throw;
       if (!again) continue;
+      if (signals_.stop() || dynamic_cast<const StoreDamaged*>(&error) != nullptr) throw;
       monitor_.warn(Warning::failed_checkpoint,
                     std::string("the stream waits for a model: ") + error.what());
       monitor_.look_at_clock(engine_, checkpoints_.get());

@@ -62,11 +62,6 @@ std::string content(const fs::path& path) {
 
 std::string sum(std::string_view text) { return std::to_string(fnv1a(text)); }
 
-/// Where no disk has to be waited for.
-fs::path in_memory() {
-  return fs::is_directory("/dev/shm") ? "/dev/shm" : fs::temp_directory_path();
-}
-
 /// A store that can be waited for, so that each run makes the same calls in the same order.
 class Awaited final : public StateStore {
  public:
@@ -75,6 +70,7 @@ class Awaited final : public StateStore {
   std::optional<Bytes> stream() override { return store_.stream(); }
   std::optional<Bytes> get(const std::string& key) override { return store_.get(key); }
   bool holds(const std::string& key) override { return store_.holds(key); }
+  std::string remark() const override { return store_.remark(); }
   std::size_t models() const override { return store_.models(); }
   void put(std::vector<KeyedState> models) override { store_.put(std::move(models)); }
   bool takes_models() const override { return store_.takes_models(); }
@@ -174,7 +170,8 @@ class Place {
   std::map<std::string, std::string> state() const {
     std::map<std::string, std::string> all;
     for (const auto& entry : fs::recursive_directory_iterator(folder_.path / "kept"))
-      all[fs::relative(entry.path(), folder_.path)];
+      if (entry.path().extension() != ".previous")  // there may be none yet
+        all[fs::relative(entry.path(), folder_.path)];
     if (!scenario_.keyed) {
       all["stream"] = sum(content(folder_.path / "kept" / "s.kal"));
       return all;
@@ -214,7 +211,7 @@ class Place {
   }
 
   Scenario scenario_;
-  TemporaryFolder folder_{in_memory()};
+  TemporaryFolder folder_{test::in_memory()};
 };
 
 class Faults : public testing::TestWithParam<std::tuple<Scenario, Fault>> {
