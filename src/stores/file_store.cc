@@ -38,6 +38,7 @@ std::optional<Bytes> read_sound(const fs::path& path, std::string& remark, Syste
 }
 
 void FileStore::commit(std::uint64_t, Bytes stream, std::vector<KeyedState>) {
+  lock_.keep();
   write_file_and_keep(path_, as_text(stream), system_);
 }
 

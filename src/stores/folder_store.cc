@@ -24,7 +24,6 @@ struct FolderStore::Committed {
   Database::Statement stream{database, "SELECT state FROM stream"};
   Database::Statement get{database, "SELECT state FROM models WHERE key = ?1"};
   Database::Statement holds{database, "SELECT 1 FROM models WHERE key = ?1"};
-  Database::Statement count{database, "SELECT count(*) FROM models"};
 };
 
 // Models that left memory, each with the number of commits there had been: what is younger than a
@@ -55,6 +54,11 @@ namespace {
   throw std::runtime_error(folder.string() + ": cannot use the folder: " + std::strerror(errno));
 }
 
+/// Whatever may be left by a process that was killed at any moment.
+bool is_ours(const std::string& name) {
+  return name == "lock" || name.starts_with("state.db") || name.starts_with("spill");
+}
+
 /// With all folders it is in.
 void make_folders(System& system, const fs::path& path) {
   if (path.empty() || system.exists(path)) return;
@@ -69,10 +73,7 @@ FolderStore::FolderStore(fs::path folder, System& system)
   make_folders(system_, folder_);
   std::vector<std::string> names;
   if (system_.list(folder_, names) != 0) fail(folder_);
-  const auto holds = [&](const char* name) { return std::ranges::count(names, name) > 0; };
-  // A lock alone is what a process has left that ended before it could begin.
-  if (!names.empty() && names != std::vector<std::string>{"lock"} && !holds("state.db") &&
-      !holds("state.db.previous") && !holds("stream.kal"))
+  if (std::ranges::count(names, "stream.kal") == 0 && !std::ranges::all_of(names, is_ours))
     throw std::invalid_argument(
         fmt::format("--checkpoint {}: the folder is not empty and holds no stream; name another",
                     folder_.string()));
@@ -80,16 +81,43 @@ FolderStore::FolderStore(fs::path folder, System& system)
   StateFound found = find_sound_state(folder_, files_, system_);
   remark_ = std::move(found.remark);
   sum_ = found.sum;
+  open_state();
+  system_.remove(folder_ / "spill.db");
+  spilled_ = std::make_unique<Spilled>(folder_ / "spill.db", files_);
+  Database::Statement count(*writer_, "SELECT count(*) FROM models");
+  count.step();
+  models_ = static_cast<std::size_t>(count.number(0));
+  take_over_old_files();
+}
+
+void FolderStore::open_state() {
   writer_ = std::make_unique<Database>(folder_ / "state.db", files_);
   writer_->run("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;");
   make_state_tables(*writer_);
-  committed_ = std::make_unique<Committed>(folder_ / "state.db", files_);
-  system_.remove(folder_ / "spill.db");
-  spilled_ = std::make_unique<Spilled>(folder_ / "spill.db", files_);
-  committed_->count.step();
-  models_ = static_cast<std::size_t>(committed_->count.number(0));
-  committed_->count.reset();
-  take_over_old_files();
+  committed_ = std::make_shared<Committed>(folder_ / "state.db", files_);
+  if (system_.status(folder_ / "state.db", place_) != 0) fail(folder_);
+}
+
+bool FolderStore::is_in_its_place() {
+  struct stat now = {};
+  if (system_.status(folder_ / "state.db", now) == 0)
+    return now.st_ino == place_.st_ino && now.st_dev == place_.st_dev;
+  if (errno != ENOENT && errno != ENOTDIR) fail(folder_);
+  return false;
+}
+
+// A file that was removed is there as long as it is open, and would be written to in vain.
+void FolderStore::move_back() {
+  const std::string path = folder_ / "state.db";
+  if (system_.exists(path))
+    throw StoreError(path + ": is another file than the one that was opened");
+  const std::string on_its_way = path + ".new";
+  system_.remove(on_its_way);
+  Database::Statement(*writer_, "VACUUM INTO CAST(?1 AS TEXT)").with(1, on_its_way).step();
+  const Descriptor file(system_, system_.open(on_its_way, O_RDWR));
+  if (!file || system_.sync(file.get()) != 0 || system_.rename(on_its_way, path) != 0)
+    fail(folder_);
+  open_state();
 }
 
 FolderStore::~FolderStore() {
@@ -97,14 +125,14 @@ FolderStore::~FolderStore() {
   system_.remove(folder_ / "spill.db");
 }
 
-std::optional<Bytes> FolderStore::stream() { return first_row(committed_->stream); }
+std::optional<Bytes> FolderStore::stream() { return first_row(committed_.load()->stream); }
 
 std::optional<Bytes> FolderStore::get(const std::string& key) {
   {
     const std::lock_guard lock(mutex_);
     if (auto state = first_row(spilled_->get.with(1, key))) return state;
   }
-  return first_row(committed_->get.with(1, key));
+  return first_row(committed_.load()->get.with(1, key));
 }
 
 bool FolderStore::holds(const std::string& key) {
@@ -112,7 +140,7 @@ bool FolderStore::holds(const std::string& key) {
     const std::lock_guard lock(mutex_);
     if (any_row(spilled_->holds.with(1, key))) return true;
   }
-  return any_row(committed_->holds.with(1, key));
+  return any_row(committed_.load()->holds.with(1, key));
 }
 
 std::size_t FolderStore::models() const {
@@ -147,6 +175,8 @@ std::uint64_t FolderStore::begin_commit() {
 // Those in memory are younger than what was spilled of the same key.
 void FolderStore::commit(std::uint64_t ticket, Bytes stream, std::vector<KeyedState> models) {
   const auto epoch = static_cast<std::int64_t>(ticket);
+  lock_->keep();
+  if (!is_in_its_place()) move_back();
   keep_previous();
   std::size_t unknown = 0;
   StateWriter to(*writer_, sum_);
@@ -186,7 +216,7 @@ void FolderStore::keep_previous() {
 // Formats 1 and 2 were kept in files: the stream's, and one for each model.
 void FolderStore::take_over_old_files() {
   const fs::path old = folder_ / "stream.kal";
-  if (first_row(committed_->stream) || !system_.exists(old)) return;
+  if (first_row(committed_.load()->stream) || !system_.exists(old)) return;
   std::vector<KeyedState> models;
   std::vector<std::string> names;
   if (system_.exists(folder_ / "models") && system_.list(folder_ / "models", names) != 0)

@@ -1,6 +1,7 @@
 // The state of a stream with many models, in a folder.
 #pragma once
 
+#include <atomic>
 #include <filesystem>
 #include <mutex>
 
@@ -14,7 +15,8 @@ namespace kalstream {
 /// state.db (SQLite) holds what was committed, state.db.previous what was some commits before, to
 /// stand in for one that is damaged. Models that leave memory between two commits go to
 /// spill.db, which means nothing to the next process. What an earlier version has left in the
-/// folder (stream.kal and models/) is taken over the first time.
+/// folder (stream.kal and models/) is taken over the first time. If the folder is removed, commits
+/// fail until it is there again, empty: then all that was committed moves there.
 class FolderStore final : public StateStore {
  public:
   /// Throws std::runtime_error if it cannot be used, std::invalid_argument if it is a folder of
@@ -37,6 +39,9 @@ class FolderStore final : public StateStore {
   struct Committed;
   struct Spilled;
 
+  void open_state();
+  bool is_in_its_place();
+  void move_back();
   void keep_previous();
   void take_over_old_files();
   std::vector<std::string> spilled_before(std::int64_t epoch);
@@ -46,7 +51,8 @@ class FolderStore final : public StateStore {
   std::filesystem::path folder_;
   std::unique_ptr<Lock> lock_;
   std::unique_ptr<Database> writer_;
-  std::unique_ptr<Committed> committed_;
+  std::atomic<std::shared_ptr<Committed>> committed_;
+  struct stat place_ = {};  // the file of both
   std::unique_ptr<Spilled> spilled_;
   std::string remark_;
   StateSum sum_;                           // of the models in state.db

@@ -24,28 +24,41 @@ std::string holder(System& system, int descriptor) {
 
 Lock::Lock(std::filesystem::path path, System& system)
     : system_(system), path_(path.string()), file_(system, -1) {
+  take();
+}
+
+Lock::~Lock() {
+  if (is_named()) system_.remove(path_);
+}
+
+void Lock::keep() {
+  if (!is_named()) take();
+}
+
+bool Lock::is_named() {
+  struct stat open = {};
+  struct stat named = {};
+  return system_.status(file_.get(), open) == 0 && system_.link_status(path_, named) == 0 &&
+         open.st_ino == named.st_ino && open.st_dev == named.st_dev;
+}
+
+void Lock::take() {
   const auto fail = [this](const char* what) {
     throw std::runtime_error(path_ + ": cannot " + what + ": " + std::strerror(errno));
   };
-  struct stat open = {};
-  struct stat named = {};
   do {
-    file_ = Descriptor(system, system.open(path_, O_RDWR | O_CREAT | O_NOFOLLOW, 0644));
-    if (!file_) fail("open");
-    if (system.lock(file_.get()) != 0) {
+    Descriptor file(system_, system_.open(path_, O_RDWR | O_CREAT | O_NOFOLLOW, 0644));
+    if (!file) fail("open");
+    if (system_.lock(file.get()) != 0) {
       if (errno != EWOULDBLOCK) fail("lock");
-      throw std::runtime_error(path_ + ": in use by " + holder(system, file_.get()) +
+      throw std::runtime_error(path_ + ": in use by " + holder(system_, file.get()) +
                                "; stop it first, or name another checkpoint");
     }
-    if (system.status(file_.get(), open) != 0) fail("look at");
-    // Whoever had it may have removed it in the meantime.
-    if (system.link_status(path_, named) != 0) named = {};
-  } while (open.st_ino != named.st_ino || open.st_dev != named.st_dev);
+    file_ = std::move(file);
+  } while (!is_named());  // whoever had it may have removed it in the meantime
   // Only for people.
-  if (system.truncate(file_.get(), 0) == 0)
-    system.write_all(file_.get(), std::to_string(::getpid()) + "\n");
+  if (system_.truncate(file_.get(), 0) == 0)
+    system_.write_all(file_.get(), std::to_string(::getpid()) + "\n");
 }
-
-Lock::~Lock() { system_.remove(path_); }
 
 }  // namespace kalstream

@@ -17,7 +17,13 @@ class Lock {
   Lock(const Lock&) = delete;
   Lock& operator=(const Lock&) = delete;
 
+  /// Takes it again if its file was removed. Throws as the constructor does.
+  void keep();
+
  private:
+  bool is_named();
+  void take();
+
   System& system_;
   std::string path_;
   Descriptor file_;

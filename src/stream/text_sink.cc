@@ -9,12 +9,20 @@ namespace kalstream {
 
 TextSink::TextSink(int out, std::optional<bool> json, const Source& source, const Engine& engine,
                    const Signals& signals, System& system)
-    : system_(system),
-      out_(out),
-      json_(json),
-      source_(source),
-      engine_(engine),
-      signals_(signals) {}
+    : system_(system), out_(out), json_(json), source_(source), engine_(engine), signals_(signals) {
+  end_line();
+}
+
+// A disk that was full, or a kill, may have left the beginning of an answer in the file: the next
+// one begins on a line of its own.
+void TextSink::end_line() {
+  struct stat now = {};
+  if (system_.status(out_, now) != 0 || !S_ISREG(now.st_mode) || now.st_size == 0) return;
+  const Descriptor file(system_, system_.open("/proc/self/fd/" + std::to_string(out_), O_RDONLY));
+  char last = 0;
+  const auto before_end = static_cast<std::uint64_t>(now.st_size - 1);
+  if (file && system_.read_at(file.get(), &last, 1, before_end) == 1 && last != '\n') text_ = "\n";
+}
 
 void TextSink::begin() {
   const ModelOptions& model = engine_.options().model;

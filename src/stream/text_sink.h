@@ -26,6 +26,7 @@ class TextSink final : public Sink {
  private:
   bool is_json() const { return json_.value_or(source_.is_json()); }
   void begin();
+  void end_line();
 
   System& system_;
   int out_;

@@ -15,6 +15,7 @@
 
 #include "core/envelope.h"
 #include "core/hash.h"
+#include "engine/checkpoint.h"
 #include "faulty_system.h"
 #include "stores/file_store.h"
 #include "stores/folder_store.h"
@@ -32,7 +33,7 @@ using test::Fault;
 using test::FaultySystem;
 using test::TemporaryFolder;
 
-constexpr int lines = 12;
+constexpr int lines = 8;
 constexpr int keys = 5;
 
 struct Scenario {
@@ -121,6 +122,10 @@ class OneAfterTheOther final : public Sink {
   int id_ = 0;
 };
 
+constexpr Scenario one_file{"File"};
+constexpr Scenario one_folder{.name = "Folder", .keyed = true};
+constexpr Scenario one_followed{.name = "Followed", .followed = true};
+
 /// One stream, in a folder of its own.
 class Place {
  public:
@@ -131,6 +136,11 @@ class Place {
 
   /// As the program does. Throws what it would say.
   void run(System& system) {
+    run(system, system, [](int) {});
+  }
+
+  /// `then` hears of every line that was answered.
+  void run(System& system, System& answering, const std::function<void(int)>& then) {
     const auto kept = folder_.path / "kept" / (scenario_.keyed ? "folder" : "s.kal");
     std::unique_ptr<StateStore> store;
     if (scenario_.keyed)
@@ -148,12 +158,16 @@ class Place {
     Driver driver(options(), source, &awaited, signals);
     driver.resume();
     if (scenario_.followed) follow_up(static_cast<int>(source.line()) - 1);
-    TextSink text(out.get(), true, source, driver.engine(), signals, system);
-    OneAfterTheOther sink(text, awaited, [this](int id) {
+    TextSink text(out.get(), true, source, driver.engine(), signals, answering);
+    OneAfterTheOther sink(text, awaited, [&](int id) {
       if (scenario_.followed) follow_up(id);
+      then(id);
     });
     driver.run(sink);
   }
+
+  const fs::path& path() const { return folder_.path; }
+  const std::vector<std::string>& said() const { return said_; }
 
   /// Every line's answers, those that are whole.
   std::map<int, std::set<std::string>> answers() const {
@@ -198,7 +212,7 @@ class Place {
     if (id == lines - 1) ::raise(SIGTERM);
   }
 
-  DriverOptions options() const {
+  DriverOptions options() {
     DriverOptions options;
     options.engine.fields.key = scenario_.keyed ? "k" : "";
     options.engine.fields.inputs = {"a"};
@@ -206,11 +220,13 @@ class Place {
       return Recipe{{.network = {.inputs = inputs, .outputs = outputs}, .rule = Rls{}}, false};
     };
     options.engine.max_models = 2;
-    options.cadence.samples = 4;
+    options.cadence.samples = 2;
+    options.monitor.say = [this](const std::string& text) { said_.push_back(text); };
     return options;
   }
 
   Scenario scenario_;
+  std::vector<std::string> said_;
   TemporaryFolder folder_{test::in_memory()};
 };
 
@@ -273,9 +289,96 @@ TEST_P(Faults, NothingIsLost) {
   }
 }
 
-constexpr Scenario file{"File"};
-constexpr Scenario folder{.name = "Folder", .keyed = true};
-constexpr Scenario followed{.name = "Followed", .followed = true};
+class Troubles : public testing::TestWithParam<Scenario> {
+ protected:
+  /// Nothing is kept from the third answer to the sixth; otherwise it is as if that had not been.
+  static void expect_going_on(System& system, const std::function<void(Place&)>& begin,
+                              const std::function<void(Place&)>& end) {
+    Place unbroken(GetParam());
+    unbroken.run(System::real());
+    Place place(GetParam());
+    place.run(system, System::real(), [&](int id) {
+      if (id == 2) begin(place);
+      if (id == 5) end(place);
+    });
+    EXPECT_EQ(place.answers(), unbroken.answers());
+    EXPECT_EQ(place.state(), unbroken.state());
+    const auto warning = [](const std::string& text) {
+      return text.find("no checkpoint: ") != std::string::npos;
+    };
+    EXPECT_TRUE(std::ranges::any_of(place.said(), warning));
+  }
+};
+
+TEST_P(Troubles, AFullDisk) {
+  test::BrokenSystem system(ENOSPC, {System::Call::write});
+  expect_going_on(
+      system, [&](Place&) { system.broken = true; }, [&](Place&) { system.broken = false; });
+}
+
+TEST_P(Troubles, AFolderThatIsReadOnlyForAWhile) {
+  test::BrokenSystem system(EROFS, {System::Call::write, System::Call::open, System::Call::rename,
+                                    System::Call::remove, System::Call::truncate});
+  expect_going_on(
+      system, [&](Place&) { system.broken = true; }, [&](Place&) { system.broken = false; });
+}
+
+TEST_P(Troubles, AFolderThatIsGoneForAWhile) {
+  expect_going_on(
+      System::real(), [](Place& place) { fs::remove_all(place.path() / "kept"); },
+      [](Place& place) {
+        fs::create_directories(place.path() / "kept" / (GetParam().keyed ? "folder" : ""));
+      });
+}
+
+INSTANTIATE_TEST_SUITE_P(Stores, Troubles, testing::Values(one_file, one_folder),
+                         [](const auto& test) { return test.param.name; });
+
+/// Somebody stops the stream while nobody takes its answers.
+class Blocked final : public System {
+ public:
+  Verdict before(Call call) override {
+    if (call != Call::write || ++writes_ < 5) return {};
+    ::raise(SIGTERM);
+    return {.error = EAGAIN};
+  }
+
+ private:
+  int writes_ = 0;
+};
+
+// A line that has no answer has not been learnt, as far as anybody will know.
+TEST(Undelivered, IsNotCommitted) {
+  const auto expect_complete = [](System& answering) {
+    Place unbroken(one_file);
+    unbroken.run(System::real());
+    Place place(one_file);
+    try {
+      place.run(System::real(), answering, [](int) {});
+    } catch (const std::runtime_error& error) {
+      EXPECT_NE(std::string(error.what()).find("answers cannot be written"), std::string::npos);
+    }
+    EXPECT_EQ(place.answers().size(), 4U);
+    const auto kept = checkpoint_of(as_bytes(content(place.path() / "kept" / "s.kal")));
+    EXPECT_LE(summary_of(kept).counts.samples, 4U);
+    place.run(System::real());
+    EXPECT_EQ(place.answers(), unbroken.answers());
+    EXPECT_EQ(place.state(), unbroken.state());
+  };
+  FaultySystem fails(Fault::io_error, 5);
+  expect_complete(fails);
+  Blocked blocked;
+  expect_complete(blocked);
+}
+
+TEST(Undelivered, APartOfAnAnswerDoesNotSpoilTheNext) {
+  Place unbroken(one_file);
+  unbroken.run(System::real());
+  Place place(one_file);
+  std::ofstream(place.path() / "answers") << "{\"sample\":1,\"id";
+  place.run(System::real());
+  EXPECT_EQ(place.answers(), unbroken.answers());
+}
 
 std::string name_of_test(const testing::TestParamInfo<Faults::ParamType>& test) {
   static const std::map<Fault, std::string> faults{{Fault::io_error, "IoError"},
@@ -287,14 +390,14 @@ std::string name_of_test(const testing::TestParamInfo<Faults::ParamType>& test) 
 }
 
 INSTANTIATE_TEST_SUITE_P(OneModel, Faults,
-                         testing::Combine(testing::Values(file, followed),
+                         testing::Combine(testing::Values(one_file, one_followed),
                                           testing::Values(Fault::io_error, Fault::disk_full,
                                                           Fault::interruption, Fault::half_done,
                                                           Fault::end_of_process)),
                          name_of_test);
 // SQLite itself repeats what was interrupted.
 INSTANTIATE_TEST_SUITE_P(ManyModels, Faults,
-                         testing::Combine(testing::Values(folder),
+                         testing::Combine(testing::Values(one_folder),
                                           testing::Values(Fault::io_error, Fault::disk_full,
                                                           Fault::half_done, Fault::end_of_process)),
                          name_of_test);

@@ -75,7 +75,11 @@ class Stream:
     def answers(self):
         found = collections.defaultdict(set)
         for line in (self.folder / "answers").read_text().splitlines():
-            found[json.loads(line).get("id", "refused")].add(line)
+            try:
+                answer = json.loads(line)
+            except ValueError:  # cut off
+                continue
+            found[answer.get("id", "refused")].add(line)
         return dict(found)
 
     def state(self):
