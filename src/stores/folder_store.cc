@@ -73,7 +73,10 @@ FolderStore::FolderStore(fs::path folder, System& system)
   make_folders(system_, folder_);
   std::vector<std::string> names;
   if (system_.list(folder_, names) != 0) fail(folder_);
-  if (std::ranges::count(names, "stream.kal") == 0 && !std::ranges::all_of(names, is_ours))
+  const bool known = std::ranges::any_of(names, [](const std::string& name) {
+    return name == "stream.kal" || name == "state.db" || name == "state.db.previous";
+  });
+  if (!known && !std::ranges::all_of(names, is_ours))
     throw std::invalid_argument(
         fmt::format("--checkpoint {}: the folder is not empty and holds no stream; name another",
                     folder_.string()));
@@ -96,6 +99,7 @@ void FolderStore::open_state() {
   make_state_tables(*writer_);
   committed_ = std::make_shared<Committed>(folder_ / "state.db", files_);
   if (system_.status(folder_ / "state.db", place_) != 0) fail(folder_);
+  is_open_ = true;
 }
 
 bool FolderStore::is_in_its_place() {
@@ -115,9 +119,12 @@ void FolderStore::move_back() {
   system_.remove(on_its_way);
   Database::Statement(*writer_, "VACUUM INTO CAST(?1 AS TEXT)").with(1, on_its_way).step();
   const Descriptor file(system_, system_.open(on_its_way, O_RDWR));
-  if (!file || system_.sync(file.get()) != 0 || system_.rename(on_its_way, path) != 0)
+  struct stat place = {};
+  if (!file || system_.sync(file.get()) != 0 || system_.status(file.get(), place) != 0 ||
+      system_.rename(on_its_way, path) != 0)
     fail(folder_);
-  open_state();
+  place_ = place;
+  is_open_ = false;
 }
 
 FolderStore::~FolderStore() {
@@ -177,6 +184,7 @@ void FolderStore::commit(std::uint64_t ticket, Bytes stream, std::vector<KeyedSt
   const auto epoch = static_cast<std::int64_t>(ticket);
   lock_->keep();
   if (!is_in_its_place()) move_back();
+  if (!is_open_) open_state();
   keep_previous();
   std::size_t unknown = 0;
   StateWriter to(*writer_, sum_);

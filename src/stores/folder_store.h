@@ -52,7 +52,8 @@ class FolderStore final : public StateStore {
   std::unique_ptr<Lock> lock_;
   std::unique_ptr<Database> writer_;
   std::atomic<std::shared_ptr<Committed>> committed_;
-  struct stat place_ = {};  // the file of both
+  struct stat place_ = {};  // where state.db should be …
+  bool is_open_ = false;    // … and whether it is that which is open
   std::unique_ptr<Spilled> spilled_;
   std::string remark_;
   StateSum sum_;                           // of the models in state.db

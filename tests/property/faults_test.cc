@@ -358,9 +358,10 @@ TEST(Undelivered, IsNotCommitted) {
     } catch (const std::runtime_error& error) {
       EXPECT_NE(std::string(error.what()).find("answers cannot be written"), std::string::npos);
     }
-    EXPECT_EQ(place.answers().size(), 4U);
+    const std::size_t answered = place.answers().size();
+    EXPECT_LT(answered, lines);
     const auto kept = checkpoint_of(as_bytes(content(place.path() / "kept" / "s.kal")));
-    EXPECT_LE(summary_of(kept).counts.samples, 4U);
+    EXPECT_LE(summary_of(kept).counts.samples, answered);
     place.run(System::real());
     EXPECT_EQ(place.answers(), unbroken.answers());
     EXPECT_EQ(place.state(), unbroken.state());
