@@ -39,13 +39,15 @@ test-tsan: test-packages
 	cmake --build --preset tsan -j $(JOBS) --target kalstream_thread_tests
 	ctest --preset tsan -j $(JOBS) -R 'Parallel|Progress|Threads'
 
-# A long life for every learner, and attacks: hours. SOAK='--learner auto --minutes 5' for less (docs/robustness.md)
+# Streams that are killed and whose system calls fail; a long life for every learner, and attacks: hours.
+# SOAK='--learner auto --minutes 5' for less (docs/robustness.md)
 SOAK := --seed 101
 
 soak: test-packages
 	@cmake --preset release -DKALSTREAM_BUILD_TESTS=ON >/dev/null
-	@cmake --build --preset release -j $(JOBS) --target kalstream_soak kalstream_end_to_end_tests
-	KALSTREAM_KILLS=200 build/release/kalstream_end_to_end_tests --gtest_filter='*Killed*'
+	@tools/install-packages.sh strace python3
+	@cmake --build --preset release -j $(JOBS) --target kalstream_soak kalstream_cli
+	tests/soak/faults.py build/release/kalstream
 	build/release/kalstream_soak $(SOAK)
 
 # Fuzzers, SECONDS each, all or one TARGET (csv, mat, snapshot, …): docs/robustness.md

@@ -8,9 +8,16 @@
 
 namespace kalstream::test {
 
+/// Where no disk has to be waited for.
+inline std::filesystem::path in_memory() {
+  return std::filesystem::is_directory("/dev/shm") ? "/dev/shm"
+                                                   : std::filesystem::temp_directory_path();
+}
+
 struct TemporaryFolder {
-  TemporaryFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "kalstream-XXXXXX").string();
+  explicit TemporaryFolder(
+      const std::filesystem::path& parent = std::filesystem::temp_directory_path()) {
+    std::string pattern = (parent / "kalstream-XXXXXX").string();
     path = mkdtemp(pattern.data());
   }
   ~TemporaryFolder() { std::filesystem::remove_all(path); }

@@ -196,8 +196,7 @@ void stream(const StreamArguments& a) {
       signals.descriptor());
   Driver driver(std::move(options), source, store.get(), signals);
   if (a.resume) driver.resume();
-  if (const auto* file = dynamic_cast<FileStore*>(store.get()); file && !file->remark().empty())
-    say(file->remark());
+  if (store && !store->remark().empty()) say(store->remark());
   std::optional<bool> json_answers;
   if (!a.answers.empty()) json_answers = a.answers == "jsonl";
   TextSink sink(STDOUT_FILENO, json_answers, source, driver.engine(), signals);

@@ -61,6 +61,9 @@ const Answer* Engine::take(const Record& record) {
   StreamModel* model = nullptr;
   try {
     model = model_for(sample_);
+  } catch (const StoreError&) {
+    --counts_.records;
+    throw;
   } catch (const std::runtime_error& error) {
     return turn_away(error.what());
   }
@@ -76,7 +79,17 @@ const Answer* Engine::take(const Record& record) {
 
 // The target of an unknown sample makes no model.
 StreamModel* Engine::model_for(const Sample& sample) {
-  return sample.kind == Sample::Kind::label ? models_->find(sample.key) : &models_->of(sample.key);
+  StreamModel* const model =
+      sample.kind == Sample::Kind::label ? models_->find(sample.key) : &models_->of(sample.key);
+  if (model != nullptr) require_width(*model);
+  return model;
+}
+
+// What was read from a store may be anything.
+void Engine::require_width(const StreamModel& model) const {
+  if (model.learner().inputs() != schema().inputs() ||
+      model.learner().outputs() != schema().outputs())
+    throw SnapshotError("the model has other inputs or targets than the stream");
 }
 
 const Answer* Engine::answer(Answer answer) {
@@ -169,7 +182,9 @@ void Engine::begin(Schema schema) {
   reader_.emplace(std::move(schema));
   try {
     recipe_ = recipe();
-    make();  // complains now, if at all
+    // Complains now, if at all. A width that was read is backed by nothing until a record or a
+    // model is as wide.
+    if (!to_be_checked_) make();
   } catch (...) {
     reader_.reset();
     throw;
@@ -239,9 +254,9 @@ void Engine::exchange_old(Archive& archive, const Counts& counts, Schema fields)
 
 void Engine::go_on(Schema schema, const std::string& learner, bool with_seed) {
   require_choice(schema, options_.fields);
+  to_be_checked_ = true;
   begin(std::move(schema));
   require_same_learner(learner, with_seed);
-  to_be_checked_ = true;
 }
 
 std::optional<Bytes> Engine::only_model() const {
@@ -251,6 +266,7 @@ std::optional<Bytes> Engine::only_model() const {
 
 void Engine::set_only_model(std::unique_ptr<StreamModel> model) {
   if (!models_) throw SnapshotError("there is a model of a stream that is not settled");
+  require_width(*model);
   models_->put("", std::move(model));
 }
 

@@ -52,6 +52,7 @@ class Engine final : private ModelListener {
   /// Predicts: the answer to the record, or none if it says nothing. Its views live until the next
   /// call. Throws std::invalid_argument if the learner cannot be made for the stream that the first
   /// record shows, SchemaError if it is not the stream that was learnt from before; never later.
+  /// Throws StoreError if the store cannot give a model now: then the record can be given again.
   const Answer* take(const Record& record);
   /// Learns what the last record has brought; take() does so first if nobody has. Apart from it, so
   /// that an answer can go out before the time this takes.
@@ -88,6 +89,7 @@ class Engine final : private ModelListener {
   std::unique_ptr<Learner> make() const;
   Recipe recipe() const;
   StreamModel* model_for(const Sample& sample);
+  void require_width(const StreamModel& model) const;
   const Answer* answer(Answer answer);
   const Answer* turn_away(std::string reason);
   void go_on(Schema schema, const std::string& learner, bool with_seed);

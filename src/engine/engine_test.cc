@@ -402,6 +402,60 @@ TEST(Engine, BeginsWithWhatAnotherHasLearnt) {
             std::string::npos);
 }
 
+// The width of a stream in a checkpoint is only a number: nothing is made of it. (A filter for
+// 40,000 inputs would take more memory than there is.)
+TEST(Engine, AForgedWidthAsksForNoMemory) {
+  const auto forged = [](std::uint64_t format, const Schema& schema) {
+    Bytes bytes;
+    Archive to(bytes);
+    Counts counts;
+    counts.exchange(to);
+    bool settled = true;
+    if (format == 3) {
+      to.flag(settled);
+      Schema copy = schema;
+      copy.exchange(to);
+    }
+    std::string learner = "ekf";
+    to.text(learner);
+    return bytes;
+  };
+  Schema wide;
+  for (int k = 0; k < 2500; ++k)
+    wide.fields.push_back({.name = std::to_string(k), .role = Role::input, .slots = 16});
+  wide.fields.push_back({.name = "y", .role = Role::target});
+  ASSERT_EQ(wide.inputs(), 40'000U);
+  {
+    Engine engine(options(Ekf{}), nullptr);
+    const Bytes bytes = forged(3, wide);
+    Archive from(bytes);
+    EXPECT_THROW(engine.exchange(from), SnapshotError);
+  }
+  {
+    Engine engine(options(Ekf{}), nullptr);
+    const Bytes bytes = forged(2, wide);
+    Archive from(bytes, 2);
+    Counts counts;
+    counts.exchange(from);
+    EXPECT_THROW(engine.exchange_old(from, counts, wide), SnapshotError);
+  }
+  // Nor are there more values of a category than are ever kept.
+  wide.fields[0].slots = Schema::category_slots + 1;
+  EXPECT_THROW(forged(3, wide), SnapshotError);
+}
+
+TEST(Engine, AModelIsAsWideAsItsStream) {
+  Engine engine(options(), nullptr);
+  Record record;
+  RecordReader reader({}, {});
+  ASSERT_TRUE(reader.read(R"({"a":1,"target":2})", record));
+  ASSERT_NE(engine.take(record), nullptr);
+  const auto wider = options().recipe(2, 1);
+  EXPECT_THROW(
+      engine.set_only_model(std::make_unique<StreamModel>(make_from(wider), ModelOptions{})),
+      SnapshotError);
+}
+
 TEST(Engine, ManySamplesMayWait) {
   EngineOptions o = options(Naive{});
   o.model.max_delay = 100'000;

@@ -3,24 +3,29 @@
 #include <filesystem>
 #include <string_view>
 
+#include "system/system.h"
+
 namespace kalstream {
 
 /// Writes the whole text to `path` or leaves what was there: first to a neighbouring temporary
 /// file, then renamed. A link is followed; a device or pipe is written to directly. Throws
 /// std::runtime_error naming the path.
-void write_file(const std::filesystem::path& path, std::string_view text);
+void write_file(const std::filesystem::path& path, std::string_view text,
+                System& system = System::real());
 
 /// The same, and what was there is kept under the name with ".previous" added.
-void write_file_and_keep(const std::filesystem::path& path, std::string_view text);
+void write_file_and_keep(const std::filesystem::path& path, std::string_view text,
+                         System& system = System::real());
 
-/// The same without waiting for the disk: for what is written again soon.
-void replace_file(const std::filesystem::path& path, std::string_view text);
+/// The same as write_file without waiting for the disk: for what is written again soon.
+void replace_file(const std::filesystem::path& path, std::string_view text,
+                  System& system = System::real());
 
 /// Removes what processes that were killed while they wrote this file have left. Only for whoever
 /// knows that nobody is writing it.
-void remove_leftovers(const std::filesystem::path& path);
+void remove_leftovers(const std::filesystem::path& path, System& system = System::real());
 
 /// Throws what write_file would if it cannot write there; for use before long work.
-void require_writable(const std::filesystem::path& path);
+void require_writable(const std::filesystem::path& path, System& system = System::real());
 
 }  // namespace kalstream

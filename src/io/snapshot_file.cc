@@ -1,9 +1,9 @@
 #include "io/snapshot_file.h"
 
+#include <cerrno>
 #include <cstdint>
-#include <fstream>
+#include <cstring>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include "io/atomic_file.h"
@@ -15,15 +15,18 @@ constexpr std::uintmax_t most_bytes = std::uintmax_t{8} << 30;  // as much as lo
 
 }  // namespace
 
-std::vector<std::byte> read_bytes(const std::filesystem::path& path) {
-  std::error_code error;
-  const std::uintmax_t size = std::filesystem::file_size(path, error);
-  if (error) throw SnapshotError("cannot open the snapshot: " + error.message());
+std::vector<std::byte> read_bytes(const std::filesystem::path& path, System& system) {
+  const auto fail = [](const std::string& what) {
+    throw SnapshotError(what + ": " + std::strerror(errno));
+  };
+  const Descriptor file(system, system.open(path, O_RDONLY));
+  struct stat status = {};
+  if (!file || system.status(file.get(), status) != 0) fail("cannot open the snapshot");
+  const auto size = static_cast<std::uintmax_t>(status.st_size);
   if (size > most_bytes) throw SnapshotError("too large for a snapshot");
   std::vector<std::byte> bytes(size);
-  std::ifstream in(path, std::ios::binary);
-  if (!in.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(size)))
-    throw SnapshotError("cannot read the snapshot");
+  if (system.read_at(file.get(), bytes.data(), size, 0) != status.st_size)
+    fail("cannot read the snapshot");
   return bytes;
 }
 

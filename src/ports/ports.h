@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -67,6 +68,18 @@ struct KeyedState {
   Bytes state;
 };
 
+/// What a store throws that cannot do now what may be possible later.
+class StoreError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// What it holds is damaged. Stores are looked through, and mended, when they are opened.
+class StoreDamaged : public StoreError {
+ public:
+  using StoreError::StoreError;
+};
+
 /// State that outlives the process. What it holds after a crash is what the last commit held,
 /// whole.
 class StateStore {
@@ -75,8 +88,10 @@ class StateStore {
 
   /// Of the stream as a whole, as committed last; nothing before the first time.
   virtual std::optional<Bytes> stream() = 0;
+  /// What had to be done to find it, for people; empty: nothing.
+  virtual std::string remark() const { return {}; }
 
-  /// A model as it was put or committed last; nothing if there is none.
+  /// A model as it was put or committed last; nothing if there is none. Throws StoreError.
   virtual std::optional<Bytes> get(const std::string& key) = 0;
   virtual bool holds(const std::string& key) = 0;
   virtual std::size_t models() const = 0;  ///< how many it holds

@@ -8,7 +8,6 @@
 namespace kalstream {
 namespace {
 
-constexpr std::uint64_t most_slots = 10'000;
 constexpr std::size_t most_numbers = 1'000'000;  // more than any line holds
 
 std::size_t width(const Schema::Field& f) { return f.slots > 0 ? f.slots : 1; }
@@ -71,7 +70,7 @@ void Schema::exchange(Archive& archive) {
     f.role = static_cast<Role>(role);
     archive.text(f.reason);
     archive.flag(f.later);
-    archive.count(f.slots, most_slots);
+    archive.count(f.slots, category_slots);
     f.values.resize(archive.length(f.values.size()));
     archive.require(f.values.empty() || f.values.size() < f.slots);
     for (std::string& value : f.values) archive.text(value);

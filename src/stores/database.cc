@@ -6,9 +6,10 @@
 
 namespace kalstream {
 
-Database::Database(std::filesystem::path path) : path_(std::move(path)) {
+Database::Database(std::filesystem::path path, const DatabaseFiles& files)
+    : path_(std::move(path)) {
   const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOFOLLOW;
-  if (sqlite3_open_v2(path_.c_str(), &database_, flags, nullptr) != SQLITE_OK) {
+  if (sqlite3_open_v2(path_.c_str(), &database_, flags, files.name()) != SQLITE_OK) {
     const std::string why = database_ == nullptr ? "no memory" : sqlite3_errmsg(database_);
     sqlite3_close(database_);
     throw std::runtime_error(path_.string() + ": " + why);
@@ -19,7 +20,19 @@ Database::Database(std::filesystem::path path) : path_(std::move(path)) {
 Database::~Database() { sqlite3_close(database_); }
 
 void Database::fail() const {
-  throw std::runtime_error(path_.string() + ": " + sqlite3_errmsg(database_));
+  const std::string what = path_.string() + ": " + sqlite3_errmsg(database_);
+  switch (sqlite3_errcode(database_) & 0xff) {
+    case SQLITE_IOERR:
+    case SQLITE_FULL:
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+    case SQLITE_NOMEM:
+    case SQLITE_CANTOPEN:
+    case SQLITE_PERM:
+      throw StoreError(what);
+    default:  // what is asked of it is right: so it is not what it should be
+      throw StoreDamaged(what);
+  }
 }
 
 void Database::run(const char* statements) {
@@ -75,6 +88,19 @@ std::string Database::Statement::text(int column) const {
 
 std::int64_t Database::Statement::number(int column) const {
   return sqlite3_column_int64(statement_, column);
+}
+
+std::optional<Bytes> first_row(Database::Statement& statement) {
+  if (!statement.step()) return {};
+  Bytes bytes = statement.bytes(0);
+  statement.reset();
+  return bytes;
+}
+
+bool any_row(Database::Statement& statement) {
+  const bool any = statement.step();
+  if (any) statement.reset();
+  return any;
 }
 
 Transaction::~Transaction() {

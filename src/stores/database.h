@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "ports/ports.h"
+#include "stores/database_files.h"
 
 struct sqlite3;
 struct sqlite3_stmt;
@@ -16,8 +17,9 @@ namespace kalstream {
 
 class Database {
  public:
-  /// Creates the file if it is not there. Throws std::runtime_error naming it, as all below do.
-  explicit Database(std::filesystem::path path);
+  /// Creates the file if it is not there. Throws std::runtime_error naming it, as all below do:
+  /// StoreError, StoreDamaged if that is what it is.
+  Database(std::filesystem::path path, const DatabaseFiles& files);
   ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
@@ -56,6 +58,10 @@ class Database {
   std::filesystem::path path_;
   sqlite3* database_ = nullptr;
 };
+
+/// The first row's first column; nothing if there is no row. The statement is reset.
+std::optional<Bytes> first_row(Database::Statement& statement);
+bool any_row(Database::Statement& statement);
 
 /// Rolls back what was not committed.
 class Transaction {

@@ -10,20 +10,21 @@ namespace kalstream {
 
 namespace fs = std::filesystem;
 
-FileStore::FileStore(fs::path path) : path_(std::move(path)), lock_(path_.string() + ".lock") {
-  remove_leftovers(path_);
-  require_writable(path_);
+FileStore::FileStore(fs::path path, System& system)
+    : system_(system), path_(std::move(path)), lock_(path_.string() + ".lock", system) {
+  remove_leftovers(path_, system_);
+  require_writable(path_, system_);
 }
 
-std::optional<Bytes> FileStore::stream() { return read_sound(path_, remark_); }
+std::optional<Bytes> FileStore::stream() { return read_sound(path_, remark_, system_); }
 
-std::optional<Bytes> read_sound(const fs::path& path, std::string& remark) {
-  if (!fs::exists(path)) return {};
+std::optional<Bytes> read_sound(const fs::path& path, std::string& remark, System& system) {
+  if (!system.exists(path)) return {};
   const fs::path previous = path.string() + ".previous";
   std::string wrong;
   for (const fs::path& candidate : {path, previous}) {
     try {
-      Bytes bytes = read_bytes(candidate);
+      Bytes bytes = read_bytes(candidate, system);
       checkpoint_of(bytes);
       if (!wrong.empty())
         remark = path.string() + ": " + wrong + "; going on from the one before it, " +
@@ -37,7 +38,8 @@ std::optional<Bytes> read_sound(const fs::path& path, std::string& remark) {
 }
 
 void FileStore::commit(std::uint64_t, Bytes stream, std::vector<KeyedState>) {
-  write_file_and_keep(path_, as_text(stream));
+  lock_.keep();
+  write_file_and_keep(path_, as_text(stream), system_);
 }
 
 }  // namespace kalstream

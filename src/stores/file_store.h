@@ -11,14 +11,15 @@ namespace kalstream {
 /// What a checkpoint file holds, or, if it is damaged, the one before it; nothing if there is none.
 /// `remark` says what had to be done. Throws SnapshotError if there is something, and nothing
 /// sound.
-std::optional<Bytes> read_sound(const std::filesystem::path& path, std::string& remark);
+std::optional<Bytes> read_sound(const std::filesystem::path& path, std::string& remark,
+                                System& system = System::real());
 
 /// The file is replaced whole; the one before it is kept with ".previous" added to its name, and
 /// stands in for one that is damaged.
 class FileStore final : public StateStore {
  public:
   /// Throws std::runtime_error if it cannot be written there, or if another process has it.
-  explicit FileStore(std::filesystem::path path);
+  explicit FileStore(std::filesystem::path path, System& system = System::real());
 
   /// Throws SnapshotError if there is something, and nothing sound.
   std::optional<Bytes> stream() override;
@@ -30,10 +31,10 @@ class FileStore final : public StateStore {
   std::uint64_t begin_commit() override { return 0; }
   void commit(std::uint64_t ticket, Bytes stream, std::vector<KeyedState> models) override;
 
-  /// What stream() had to do to find one, for people; empty: nothing.
-  const std::string& remark() const { return remark_; }
+  std::string remark() const override { return remark_; }
 
  private:
+  System& system_;
   std::filesystem::path path_;
   Lock lock_;
   std::string remark_;

@@ -3,6 +3,8 @@
 
 #include <filesystem>
 
+#include "system/system.h"
+
 namespace kalstream {
 
 /// Holds a file that says who holds it, for as long as it lives. The system lets go of it when the
@@ -10,14 +12,21 @@ namespace kalstream {
 class Lock {
  public:
   /// Throws std::runtime_error, with the number of the process that has it, if another one does.
-  explicit Lock(std::filesystem::path path);
+  explicit Lock(std::filesystem::path path, System& system = System::real());
   ~Lock();
   Lock(const Lock&) = delete;
   Lock& operator=(const Lock&) = delete;
 
+  /// Takes it again if its file was removed. Throws as the constructor does.
+  void keep();
+
  private:
-  std::filesystem::path path_;
-  int descriptor_ = -1;
+  bool is_named();
+  void take();
+
+  System& system_;
+  std::string path_;
+  Descriptor file_;
 };
 
 }  // namespace kalstream

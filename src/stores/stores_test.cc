@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <functional>
+#include <map>
 
 #include "engine/checkpoint.h"
 #include "kalstream/snapshot.h"
@@ -13,6 +15,7 @@
 namespace kalstream {
 namespace {
 
+namespace fs = std::filesystem;
 using test::TemporaryFolder;
 
 Bytes bytes(const std::string& text) {
@@ -130,6 +133,119 @@ TEST(FolderStore, TakesOverTheFilesOfEarlierVersions) {
     commit(store, "new", {});
   }
   EXPECT_EQ(FolderStore(folder.path).stream(), bytes("new"));
+}
+
+/// What a folder held after each of its commits: the stream and three models, of which two change.
+class History {
+ public:
+  explicit History(const fs::path& folder) : folder_(folder) {
+    for (int n = 1; n <= 20; ++n) {
+      now_["a"] = now_[n % 2 == 0 ? "b" : "c"] = std::string(2000, 'x') + std::to_string(n);
+      states_[std::to_string(n)] = now_;
+    }
+  }
+
+  /// Makes all commits; before the store is closed, `then`.
+  void write(const std::function<void()>& then = [] {}) const {
+    FolderStore store(folder_);
+    for (int n = 1; n <= 20; ++n) {
+      const auto& models = states_.at(std::to_string(n));
+      const std::string other = n % 2 == 0 ? "b" : "c";
+      commit(store, std::to_string(n),
+             {state("a", models.at("a")), state(other, models.at(other))});
+    }
+    then();
+  }
+
+  /// Which commit the folder holds, whole; 0: none.
+  int commit_in(FolderStore& store) const {
+    for (const auto& [n, models] : states_) {
+      if (store.stream() != bytes(n)) continue;
+      for (const auto& [key, text] : models) EXPECT_EQ(store.get(key), bytes(text)) << n << key;
+      return std::stoi(n);
+    }
+    return 0;
+  }
+
+ private:
+  fs::path folder_;
+  std::map<std::string, std::string> now_;
+  std::map<std::string, std::map<std::string, std::string>> states_;
+};
+
+TEST(FolderStore, TheOneBeforeStandsInForADamagedOne) {
+  const TemporaryFolder folder(test::in_memory());
+  const fs::path sound = folder.path / "sound";
+  const fs::path damaged = folder.path / "s";
+  const History history(sound);
+  history.write();
+  const auto size = static_cast<std::int64_t>(fs::file_size(sound / "state.db"));
+  const auto expect_recovered = [&](const std::function<void(const fs::path&)>& damage) {
+    fs::remove_all(damaged);
+    fs::copy(sound, damaged);
+    damage(damaged / "state.db");
+    FolderStore store(damaged);
+    const int n = history.commit_in(store);
+    EXPECT_GE(n, 16);
+    EXPECT_EQ(store.remark().empty(), n == 20) << store.remark();
+    commit(store, "21", {});
+    return n;
+  };
+  int found = 0;
+  for (std::int64_t at = 0; at < size; at += 509)
+    found += expect_recovered([at](const fs::path& path) {
+               std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+               char c = 0;
+               file.seekg(at).get(c);
+               file.seekp(at).put(static_cast<char>(c ^ 0x10));
+             }) < 20;
+  EXPECT_GT(found, 0);
+  for (const std::int64_t length : {std::int64_t{0}, std::int64_t{50}, size / 2, size - 4096})
+    expect_recovered([length](const fs::path& path) {
+      fs::resize_file(path, static_cast<std::uintmax_t>(length));
+    });
+  EXPECT_TRUE(fs::exists(damaged / "state.db.damaged"));
+  EXPECT_LT(expect_recovered([](const fs::path& path) { fs::remove(path); }), 20);
+
+  fs::remove(sound / "state.db.previous");
+  fs::resize_file(sound / "state.db", 5000);
+  EXPECT_THROW(FolderStore{sound}, SnapshotError);
+  EXPECT_EQ(fs::file_size(sound / "state.db"), 5000U);  // left as it is
+}
+
+// Killed, and then somebody removes the log: what is left is part of one commit and part of
+// another.
+TEST(FolderStore, ALogThatIsGoneIsNoticed) {
+  const TemporaryFolder folder;
+  const History history(folder.path / "running");
+  history.write([&] { fs::copy(folder.path / "running", folder.path / "killed"); });
+  ASSERT_TRUE(fs::exists(folder.path / "killed" / "state.db-wal"));
+  fs::copy(folder.path / "killed", folder.path / "without");
+  fs::remove(folder.path / "without" / "state.db-wal");
+  fs::remove(folder.path / "without" / "state.db-shm");
+  FolderStore with(folder.path / "killed");
+  EXPECT_EQ(history.commit_in(with), 20);
+  FolderStore without(folder.path / "without");
+  EXPECT_GE(history.commit_in(without), 16);
+}
+
+// As the version before this one has left it.
+TEST(FolderStore, AFolderWithoutASealIsTaken) {
+  const TemporaryFolder folder;
+  const History history(folder.path / "s");
+  history.write();
+  {
+    const DatabaseFiles files(System::real());
+    Database(folder.path / "s" / "state.db", files).run("DROP TABLE seal; DROP TABLE changed;");
+    fs::remove(folder.path / "s" / "state.db.previous");
+  }
+  {
+    FolderStore store(folder.path / "s");
+    EXPECT_EQ(history.commit_in(store), 20);
+    commit(store, "21", {});
+    EXPECT_TRUE(fs::exists(folder.path / "s" / "state.db.previous"));
+  }
+  EXPECT_EQ(FolderStore(folder.path / "s").remark(), "");
 }
 
 TEST(FileStore, TheOneBeforeStandsInForADamagedOne) {

@@ -34,7 +34,14 @@ void Checkpoints::start() {
   samples_ = engine_.counts().samples;
   line_ = source_.line();
   last_ = Clock::now();
-  committer_.start(checkpoint_at(source_, engine_), engine_.changed_models());
+  Bytes stream;
+  try {
+    stream = checkpoint_at(source_, engine_);
+  } catch (const std::runtime_error& error) {  // the source cannot be looked at
+    fail(error.what());
+    return;
+  }
+  committer_.start(std::move(stream), engine_.changed_models());
 }
 
 // The stream goes on without one that failed; what was there before stays as it is.
@@ -45,8 +52,12 @@ void Checkpoints::see(const std::optional<std::string>& result) {
     ++written_;
     return;
   }
+  fail(*result);
+}
+
+void Checkpoints::fail(std::string why) {
   ++failed_;
-  failure_ = *result;
+  failure_ = std::move(why);
 }
 
 std::string Checkpoints::failure() { return std::exchange(failure_, {}); }

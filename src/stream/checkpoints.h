@@ -44,6 +44,7 @@ class Checkpoints {
   bool is_due() const;
   void start();
   void see(const std::optional<std::string>& result);
+  void fail(std::string why);
 
   Source& source_;
   Engine& engine_;

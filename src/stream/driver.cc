@@ -1,5 +1,7 @@
 #include "stream/driver.h"
 
+#include <thread>
+
 #include "data/dataset.h"
 #include "schema/rules.h"
 
@@ -57,7 +59,7 @@ bool Driver::handle(Source::Event event, Sink& sink) {
   const bool was_settled = engine_.settled();
   delivered_ = false;
   const Answer* answer =
-      event == Source::Event::problem ? engine_.refuse(source_.problem()) : engine_.take(record_);
+      event == Source::Event::problem ? engine_.refuse(source_.problem()) : take();
   if (!was_settled && engine_.settled()) {
     monitor_.begin(engine_);
     for (const std::string& remark : remarks(engine_.schema())) monitor_.say(remark);
@@ -68,11 +70,20 @@ bool Driver::handle(Source::Event event, Sink& sink) {
   return delivered_;
 }
 
+// A store that cannot be read now may be later: until then the record waits, and all behind it. One
+// that is damaged is mended by the next start.
 const Answer* Driver::take() {
-  try {
-    return engine_.take(record_);
-  } catch (const SchemaError& error) {
-    throw DataError(source_.place() + ": " + error.what());
+  for (bool again = false;; again = true) {
+    try {
+      return engine_.take(record_);
+    } catch (const StoreError& error) {
+      if (!again) continue;
+      if (signals_.stop() || dynamic_cast<const StoreDamaged*>(&error) != nullptr) throw;
+      monitor_.warn(Warning::failed_checkpoint,
+                    std::string("the stream waits for a model: ") + error.what());
+      monitor_.look_at_clock(engine_, checkpoints_.get());
+      std::this_thread::sleep_for(200ms);
+    }
   }
 }
 

@@ -7,11 +7,11 @@
 
 namespace kalstream {
 
-LineRecords::LineRecords(LineOptions options, int wake)
+LineRecords::LineRecords(LineOptions options, int wake, System& system)
     : options_(std::move(options)),
       name_(options_.follow.empty() ? "standard input" : options_.follow),
-      lines_(options_.follow.empty() ? LineSource(options_.in, wake, longest_line)
-                                     : LineSource(options_.follow, wake, longest_line)),
+      lines_(options_.follow.empty() ? LineSource(options_.in, wake, longest_line, system)
+                                     : LineSource(options_.follow, wake, longest_line, system)),
       reader_({.format = options_.format}, options_.columns) {
   if (options_.leave_unfinished) lines_.leave_unfinished();
 }

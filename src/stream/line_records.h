@@ -29,7 +29,7 @@ class LineRecords final : public Source {
 
   /// `wake` ends a wait when it becomes readable; −1: nothing does. Throws std::runtime_error if
   /// the file cannot be opened.
-  LineRecords(LineOptions options, int wake);
+  LineRecords(LineOptions options, int wake, System& system = System::real());
 
   Event next(Record& record, std::chrono::milliseconds most) override;
   const std::string& problem() const override { return problem_; }

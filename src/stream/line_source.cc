@@ -1,15 +1,9 @@
 #include "stream/line_source.h"
 
-#include <fcntl.h>
-#include <poll.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <stdexcept>
 #include <utility>
 
@@ -27,40 +21,40 @@ constexpr std::chrono::milliseconds look_again{100};
   throw std::runtime_error(what + ": " + std::strerror(errno));
 }
 
-bool is_regular(int descriptor) {
+bool is_regular(System& system, int descriptor, const std::string& name) {
   struct stat now = {};
-  return ::fstat(descriptor, &now) == 0 && S_ISREG(now.st_mode);
+  if (system.status(descriptor, now) != 0) fail(name + ": cannot be looked at");
+  return S_ISREG(now.st_mode);
 }
 
-std::uint64_t sum_of(int descriptor, std::uint64_t from, std::uint64_t length) {
-  std::array<char, longest_stretch> bytes;
-  if (::pread(descriptor, bytes.data(), length, static_cast<off_t>(from)) !=
-      static_cast<ssize_t>(length))
-    return 0;
-  return fnv1a(std::string_view(bytes.data(), length));
+Descriptor open_file(System& system, const std::string& path) {
+  return {system, system.open(path, O_RDONLY)};
 }
-
-int open_file(const std::string& path) { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); }
 
 }  // namespace
 
-LineSource::LineSource(int descriptor, int wake, std::size_t longest)
-    : descriptor_(descriptor), wake_(wake), longest_(longest), is_file_(is_regular(descriptor)) {
-  // Who opened it may have read some of it.
-  if (is_file_) place_.offset = static_cast<std::uint64_t>(::lseek(descriptor, 0, SEEK_CUR));
-}
-
-LineSource::LineSource(std::string path, int wake, std::size_t longest)
-    : path_(std::move(path)),
-      descriptor_(open_file(path_)),
+LineSource::LineSource(int descriptor, int wake, std::size_t longest, System& system)
+    : system_(system),
+      file_(system, -1),
+      descriptor_(descriptor),
       wake_(wake),
       longest_(longest),
-      is_file_(is_regular(descriptor_)) {
-  if (descriptor_ < 0) fail(path_ + ": cannot open the file to follow");
+      is_file_(is_regular(system, descriptor, "the stream")) {
+  if (!is_file_) return;
+  const off_t at = system_.seek(descriptor, 0, SEEK_CUR);  // who opened it may have read some of it
+  if (at < 0) fail("the stream: cannot be read");
+  place_.offset = static_cast<std::uint64_t>(at);
 }
 
-LineSource::~LineSource() {
-  if (!path_.empty() && descriptor_ >= 0) ::close(descriptor_);
+LineSource::LineSource(std::string path, int wake, std::size_t longest, System& system)
+    : system_(system),
+      path_(std::move(path)),
+      file_(open_file(system, path_)),
+      descriptor_(file_.get()),
+      wake_(wake),
+      longest_(longest) {
+  if (!file_) fail(path_ + ": cannot open the file to follow");
+  is_file_ = is_regular(system, descriptor_, path_);
 }
 
 LineSource::Event LineSource::next(std::chrono::milliseconds most) {
@@ -77,7 +71,7 @@ LineSource::Event LineSource::next(std::chrono::milliseconds most) {
     if (there) continue;
     if (left.count() == 0) return Event::idle;
     pollfd woken{wake_, POLLIN, 0};
-    if (wake_ >= 0 && ::poll(&woken, 1, 0) > 0) return Event::idle;
+    if (wake_ >= 0 && system_.poll({&woken, 1}, 0) > 0) return Event::idle;
   }
   asked_ = Clock::now();
   if (is_file_ && path_.empty()) arrival_ = asked_;
@@ -123,17 +117,15 @@ bool LineSource::take_line() {
 bool LineSource::wait(std::chrono::milliseconds most) {
   if (path_.empty()) {
     std::array<pollfd, 2> of{pollfd{descriptor_, POLLIN, 0}, pollfd{wake_, POLLIN, 0}};
-    const int n = ::poll(of.data(), wake_ < 0 ? 1 : 2, static_cast<int>(most.count()));
+    const int n =
+        system_.poll(std::span(of).first(wake_ < 0 ? 1 : 2), static_cast<int>(most.count()));
     if (n < 0 && errno != EINTR) fail("cannot wait for the stream");
     return n > 0 && of[0].revents != 0 && refill();
   }
-  if (refill()) return true;
-  if (is_replaced()) {
-    reopen();
-    return !left_over_.empty() || refill();
-  }
-  pollfd woken{wake_, POLLIN, 0};
-  ::poll(&woken, wake_ < 0 ? 0 : 1, static_cast<int>(std::min(most, look_again).count()));
+  if (refill() || look_for_another()) return true;
+  std::array<pollfd, 1> woken{pollfd{wake_, POLLIN, 0}};
+  system_.poll(std::span(woken).first(wake_ < 0 ? 0 : 1),
+               static_cast<int>(std::min(most, look_again).count()));
   return false;
 }
 
@@ -145,7 +137,7 @@ bool LineSource::refill() {
   }
   const std::size_t size = buffer_.size();
   buffer_.resize(size + chunk);
-  const ssize_t n = ::read(descriptor_, buffer_.data() + size, chunk);
+  const ssize_t n = system_.read(descriptor_, buffer_.data() + size, chunk);
   buffer_.resize(size + static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
   if (n < 0 && (errno == EINTR || errno == EAGAIN)) return false;
   if (n < 0) fail((path_.empty() ? "the stream" : path_) + ": cannot be read");
@@ -153,30 +145,36 @@ bool LineSource::refill() {
   return n > 0 || ended_;
 }
 
-// Cut short, or another file has its name. (A name that is gone for a moment is neither.)
-bool LineSource::is_replaced() const {
+// Of a file that is followed: it was cut short, or another has its name, which is then begun. False
+// if there is nothing to read from either. (A name that is gone for a moment, or cannot be seen, is
+// neither; as long as the other one is empty, who writes may still be writing to the first.)
+bool LineSource::look_for_another() {
   struct stat open = {};
   struct stat named = {};
-  if (::fstat(descriptor_, &open) != 0) return true;
-  if (static_cast<std::uint64_t>(open.st_size) < place_.offset) return true;
-  if (::stat(path_.c_str(), &named) != 0) return false;
-  return named.st_ino != open.st_ino || named.st_dev != open.st_dev;
-}
-
-void LineSource::reopen() {
-  struct stat old = {};
-  const bool cut_short =
-      ::fstat(descriptor_, &old) == 0 && static_cast<std::uint64_t>(old.st_size) < place_.offset;
-  const int descriptor = open_file(path_);
-  if (descriptor < 0) return;  // not yet; the old one has no more to say until then
-  ::close(descriptor_);
-  descriptor_ = descriptor;
+  if (system_.status(descriptor_, open) != 0) return false;
+  const bool cut_short = static_cast<std::uint64_t>(open.st_size) < place_.offset;
+  const bool replaced = system_.status(path_, named) == 0 && named.st_size > 0 &&
+                        (named.st_ino != open.st_ino || named.st_dev != open.st_dev);
+  if (!cut_short && !replaced) return false;
+  if (!cut_short && refill()) return true;  // written just before it was renamed
+  Descriptor other = open_file(system_, path_);
+  if (!other) return false;  // not yet
+  file_ = std::move(other);
+  descriptor_ = file_.get();
   place_ = {};
   // What is left of a file that was renamed is a line that nobody will end any more.
   if (!cut_short && !skipping_) left_over_ = buffer_.substr(at_);
   buffer_.clear();
   at_ = scanned_ = 0;
   skipping_ = false;
+  return !left_over_.empty() || refill();
+}
+
+std::uint64_t LineSource::sum_of(int descriptor, std::uint64_t from, std::uint64_t length) const {
+  std::array<char, longest_stretch> bytes;
+  const ssize_t n = system_.read_at(descriptor, bytes.data(), length, from);
+  if (n < 0) fail((path_.empty() ? "the stream" : path_) + ": cannot be read");
+  return fnv1a(std::string_view(bytes.data(), static_cast<std::size_t>(n)));
 }
 
 void LineSource::exchange(Archive& archive) {
@@ -197,8 +195,8 @@ void LineSource::exchange(Archive& archive) {
 bool LineSource::holds_place(int descriptor) const {
   struct stat now = {};
   const auto& [offset, head, tail] = place_;
-  return ::fstat(descriptor, &now) == 0 && S_ISREG(now.st_mode) &&
-         static_cast<std::uint64_t>(now.st_size) >= offset &&
+  if (system_.status(descriptor, now) != 0) fail(path_ + ": cannot be looked at");
+  return S_ISREG(now.st_mode) && static_cast<std::uint64_t>(now.st_size) >= offset &&
          sum_of(descriptor, 0, head.length) == head.sum &&
          (tail.length == 0 || sum_of(descriptor, offset - tail.length, tail.length) == tail.sum);
 }
@@ -206,28 +204,27 @@ bool LineSource::holds_place(int descriptor) const {
 // Beside a file that is followed: one whose name begins like its own, as rotation leaves it. What
 // is left of it is read first; then the one that has its name now.
 bool LineSource::find_rotated() {
-  namespace fs = std::filesystem;
   if (path_.empty() || place_.offset == 0) return false;
-  const fs::path name(path_);
-  std::error_code ignored;
-  for (const auto& entry :
-       fs::directory_iterator(name.has_parent_path() ? name.parent_path() : ".", ignored)) {
-    if (!entry.path().filename().string().starts_with(name.filename().string())) continue;
-    const int descriptor = open_file(entry.path());
-    if (descriptor < 0) continue;
-    if (holds_place(descriptor)) {
-      ::close(descriptor_);
-      descriptor_ = descriptor;
-      return true;
-    }
-    ::close(descriptor);
+  const std::string folder = System::folder_of(path_);
+  const std::string begin = path_.substr(path_.rfind('/') + 1);
+  std::vector<std::string> names;
+  if (system_.list(folder, names) != 0) fail(folder + ": cannot be looked through");
+  for (const std::string& name : names) {
+    if (!name.starts_with(begin)) continue;
+    Descriptor file = open_file(system_, folder + '/' + name);
+    if (!file && errno != ENOENT && errno != EACCES) fail(name + ": cannot be opened");
+    if (!file || !holds_place(file.get())) continue;
+    file_ = std::move(file);
+    descriptor_ = file_.get();
+    return true;
   }
   return false;
 }
 
 bool LineSource::go_on() {
-  const bool same = (holds_place(descriptor_) || find_rotated()) &&
-                    ::lseek(descriptor_, static_cast<off_t>(place_.offset), SEEK_SET) >= 0;
+  const bool same = holds_place(descriptor_) || find_rotated();
+  if (same && system_.seek(descriptor_, static_cast<off_t>(place_.offset), SEEK_SET) < 0)
+    fail((path_.empty() ? "the stream" : path_) + ": cannot be read");
   if (!same) place_ = {};
   return same;
 }

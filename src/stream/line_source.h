@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "system/system.h"
+
 namespace kalstream {
 
 class Archive;
@@ -17,14 +19,11 @@ class LineSource {
   enum class Event { line, idle, end };
 
   /// Reads from an open descriptor. `wake` ends a wait when it becomes readable; −1: nothing does.
-  LineSource(int descriptor, int wake, std::size_t longest);
+  LineSource(int descriptor, int wake, std::size_t longest, System& system = System::real());
 
   /// Follows the file: waits for what is appended, begins anew when it is cut short or another file
   /// takes its name. Throws std::runtime_error if it cannot be opened.
-  LineSource(std::string path, int wake, std::size_t longest);
-  ~LineSource();
-  LineSource(const LineSource&) = delete;
-  LineSource& operator=(const LineSource&) = delete;
+  LineSource(std::string path, int wake, std::size_t longest, System& system = System::real());
 
   /// The next line, idle when `most` has passed or `wake` is readable, end. Throws
   /// std::runtime_error if it cannot be read.
@@ -41,7 +40,7 @@ class LineSource {
   void exchange(Archive& archive);
   /// Goes on where exchange() has read that it stood; of a file that is followed, also in one that
   /// it was renamed to since, beside it. False, and from the start, if it is not the file that was
-  /// read then, or none.
+  /// read then, or none. Throws std::runtime_error if that cannot be told.
   bool go_on();
 
   /// At the end of a file, a line without an end may be one that is still being written: it is left
@@ -65,12 +64,14 @@ class LineSource {
   bool take_line();
   bool refill();
   bool wait(std::chrono::milliseconds most);
-  bool is_replaced() const;
-  void reopen();
+  bool look_for_another();
   bool holds_place(int descriptor) const;
   bool find_rotated();
+  std::uint64_t sum_of(int descriptor, std::uint64_t from, std::uint64_t length) const;
 
+  System& system_;
   std::string path_;  // of a followed file
+  Descriptor file_;   // that one
   int descriptor_;
   int wake_;
   std::size_t longest_;
@@ -84,7 +85,7 @@ class LineSource {
   std::string left_over_;  // of a file that was renamed: its last line, without an end
   std::chrono::steady_clock::time_point asked_ = std::chrono::steady_clock::now();
   std::chrono::steady_clock::time_point arrival_ = asked_;
-  bool is_file_;
+  bool is_file_ = false;
   Place place_;
 };
 

@@ -1,8 +1,5 @@
 #include "stream/text_sink.h"
 
-#include <poll.h>
-#include <unistd.h>
-
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -11,8 +8,21 @@
 namespace kalstream {
 
 TextSink::TextSink(int out, std::optional<bool> json, const Source& source, const Engine& engine,
-                   const Signals& signals)
-    : out_(out), json_(json), source_(source), engine_(engine), signals_(signals) {}
+                   const Signals& signals, System& system)
+    : system_(system), out_(out), json_(json), source_(source), engine_(engine), signals_(signals) {
+  end_line();
+}
+
+// A disk that was full, or a kill, may have left the beginning of an answer in the file: the next
+// one begins on a line of its own.
+void TextSink::end_line() {
+  struct stat now = {};
+  if (system_.status(out_, now) != 0 || !S_ISREG(now.st_mode) || now.st_size == 0) return;
+  const Descriptor file(system_, system_.open("/proc/self/fd/" + std::to_string(out_), O_RDONLY));
+  char last = 0;
+  const auto before_end = static_cast<std::uint64_t>(now.st_size - 1);
+  if (file && system_.read_at(file.get(), &last, 1, before_end) == 1 && last != '\n') text_ = "\n";
+}
 
 void TextSink::begin() {
   const ModelOptions& model = engine_.options().model;
@@ -40,7 +50,7 @@ void TextSink::write(const Answer& answer) {
 bool TextSink::flush() {
   std::size_t done = 0;
   while (done < text_.size()) {
-    const ssize_t n = ::write(out_, text_.data() + done, text_.size() - done);
+    const ssize_t n = system_.write(out_, text_.data() + done, text_.size() - done);
     if (n >= 0) {
       done += static_cast<std::size_t>(n);
       continue;
@@ -50,7 +60,7 @@ bool TextSink::flush() {
                                std::strerror(errno));
     if (signals_.stop()) break;
     std::array<pollfd, 2> of{pollfd{out_, POLLOUT, 0}, pollfd{signals_.descriptor(), POLLIN, 0}};
-    ::poll(of.data(), of.size(), -1);
+    system_.poll(of, -1);
   }
   text_.erase(0, done);
   return text_.empty();

@@ -9,6 +9,7 @@
 #include "ports/ports.h"
 #include "stream/answers.h"
 #include "stream/signals.h"
+#include "system/system.h"
 
 namespace kalstream {
 
@@ -17,7 +18,7 @@ class TextSink final : public Sink {
   /// `json`: unset: as the records are written. A header is left away where the stream goes on: it
   /// is there already.
   TextSink(int out, std::optional<bool> json, const Source& source, const Engine& engine,
-           const Signals& signals);
+           const Signals& signals, System& system = System::real());
 
   void write(const Answer& answer) override;
   bool flush() override;
@@ -25,7 +26,9 @@ class TextSink final : public Sink {
  private:
   bool is_json() const { return json_.value_or(source_.is_json()); }
   void begin();
+  void end_line();
 
+  System& system_;
   int out_;
   std::optional<bool> json_;
   const Source& source_;
