@@ -59,7 +59,7 @@ class Rarity {
   }
 
   void exchange(Archive& archive) {
-    archive.numbers(bin_, Archive::not_negative);
+    archive.numbers(bin_, [](double b) { return b >= 0 && b <= 2 * memory * largest_weight; });
     archive.number(total_, Archive::positive);
     archive.number(weight_, [](double w) { return w >= 1 && w <= largest_weight; });
     const double sum = std::accumulate(bin_.begin(), bin_.end(), 0.0);
