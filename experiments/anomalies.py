@@ -3,6 +3,7 @@
 
     make bench-anomalies
     experiments/anomalies.py [--data FOLDER] [--windows FILE.json] [--learner auto,ar,naive] [--seeds 3]
+    experiments/anomalies.py --calibration [ROWS]
 
 The folder holds series, time first, the value in a column `y` or `value` (or the last one); the JSON file
 names windows [begin, end] for each, as that benchmark's own files do. Each series goes through
@@ -23,6 +24,7 @@ import csv
 import json
 import math
 import pathlib
+import random
 import subprocess
 import sys
 from datetime import datetime
@@ -119,6 +121,60 @@ def best(series, surprise, detect):
     return max((at(t), t) for t in THRESHOLDS)
 
 
+# Streams without anomalies, each with a learner that predicts all there is to predict.
+def calibration_streams(rng):
+    def normal(t):
+        return rng.gauss(0, 1)
+
+    def heavy(t):
+        return rng.gauss(0, 1) / math.sqrt(rng.gammavariate(1.5, 2) / 3)
+
+    def skewed(t):
+        return math.exp(1.5 * rng.gauss(0, 1))
+
+    def drifting(t):
+        return rng.gauss(0, 1) * math.exp(2 * math.sin(t / 3000))
+
+    def jumping(t):
+        return rng.gauss(0, 5 if t // 5000 % 2 else 1)
+
+    def walk(step):
+        place = 0.0
+
+        def next_place(t):
+            nonlocal place
+            place += step(t)
+            return place
+
+        return next_place
+
+    return {
+        "normal": ("mean", normal),
+        "Student's, 3 degrees": ("mean", heavy),
+        "log-normal": ("mean", skewed),
+        "size drifts by e^±2": ("mean", drifting),
+        "size jumps by 5": ("mean", jumping),
+        "random walk": ("naive", walk(normal)),
+        "random walk, Student's": ("naive", walk(heavy)),
+        "season and noise": ("ar", lambda t: 10 * math.sin(0.26 * t) + normal(t)),
+    }
+
+
+def print_calibration(program, rows):
+    """How many surprises are p or less, as a multiple of p."""
+    levels = [0.1, 0.01, 1e-3, 1e-4, 1e-5]
+    print(f"{rows} rows\n| stream | learner | " + " | ".join(f"{p:g}" for p in levels) + " |")
+    print("|:---|:---|" + "---:|" * len(levels))
+    for name, (learner, value) in calibration_streams(random.Random(1)).items():
+        text = "".join(f"{value(t)}\n" for t in range(rows))
+        command = [program, "stream", "--learner", learner, "--surprise", "--answers", "jsonl", "--quiet"]
+        answers = subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
+        surprise = [json.loads(line)["surprise"] for line in answers.splitlines()]
+        surprise = [p for p in surprise[200:] if p is not None]
+        ratios = [sum(s <= p for s in surprise) / (p * len(surprise)) for p in levels]
+        print(f"| {name} | `{learner}` | " + " | ".join(f"{r:.2f}" for r in ratios) + " |", flush=True)
+
+
 def print_table(series, detections):
     print(f"  {'series':40} {'score':>6} {'windows found':>14} {'detections':>11}")
     for s, of in zip(series, detections):
@@ -134,7 +190,11 @@ def main():
     parser.add_argument("--windows", type=pathlib.Path, help="default: anomaly_windows.json in that folder")
     parser.add_argument("--learner", default="auto", help="one or several, separated by commas")
     parser.add_argument("--seeds", type=int, default=1, help="1 up to this; the mean score is told")
+    parser.add_argument("--calibration", type=int, nargs="?", const=400000, metavar="ROWS",
+                        help="how often surprise is p or less, on streams without anomalies")  # fmt: skip
     a = parser.parse_args()
+    if a.calibration:
+        return print_calibration(a.program, a.calibration)
     windows = a.windows or a.data / "anomaly_windows.json"
     if not windows.exists():
         sys.exit(f"{windows} is not there: name the folder of series with --data")

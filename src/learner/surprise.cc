@@ -62,11 +62,16 @@ class Surprise::Output {
     return unit > 0 ? std::min(size / unit, Rarity::largest) : Rarity::largest;
   }
 
-  // r = −log min(P(error), P(place)). The two know of each other more or less, which differs from
-  // stream to stream: so it is r that is calibrated in the end.
+  // r = −log p − ½ log q, of P(error) and P(place) the smaller p and the other one q. The two know
+  // of each other more or less, which differs from stream to stream: so it is r that is calibrated
+  // in the end.
   double rareness(const Expected& expected, double d) const {
-    const double least = std::numeric_limits<double>::min();
-    return -std::log(std::max(std::min(of_error(expected, d), of_place(d)), least));
+    const auto r = [](double p) {
+      return -std::log(std::max(p, std::numeric_limits<double>::min()));
+    };
+    const double a = r(of_error(expected, d));
+    const double b = r(of_place(d));
+    return std::max(a, b) + std::min(a, b) / 2;
   }
 
   double of_error(const Expected& expected, double d) const {
