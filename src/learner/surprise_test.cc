@@ -72,9 +72,9 @@ struct Stream {
 
 std::ostream& operator<<(std::ostream& out, const Stream& s) { return out << s.name; }
 
-class Calibration : public testing::TestWithParam<Stream> {};
+class SurpriseCalibration : public testing::TestWithParam<Stream> {};
 
-TEST_P(Calibration, AsManyAreAsRareAsTheyShouldBe) {
+TEST_P(SurpriseCalibration, AsManyAreAsRareAsTheyShouldBe) {
   constexpr std::size_t n = 60000;
   Rng rng(1);
   Surprise surprise(1);
@@ -117,7 +117,7 @@ std::vector<Stream> streams() {
           {"drifting_season", drifting, Stream::season}};
 }
 
-INSTANTIATE_TEST_SUITE_P(Surprise, Calibration, testing::ValuesIn(streams()),
+INSTANTIATE_TEST_SUITE_P(Streams, SurpriseCalibration, testing::ValuesIn(streams()),
                          [](const auto& of) { return of.param.name; });
 
 // ---- What it must notice, and what not.
