@@ -1,10 +1,9 @@
 // kalstream.Surprise.
 #include "kalstream/surprise.h"
 
-#include <nanobind/stl/optional.h>
-
-#include <cstring>
-#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "core/archive.h"
@@ -45,7 +44,7 @@ nb::bytes to_bytes(const Surprise& self) {
   std::vector<std::byte> bytes;
   Archive archive(bytes);
   Surprise(self).exchange(archive);
-  return {bytes.data(), bytes.size()};
+  return nb::bytes(bytes.data(), bytes.size());
 }
 
 nb::tuple get_state(const Surprise& self) { return nb::make_tuple(self.outputs(), to_bytes(self)); }
