@@ -164,6 +164,8 @@ void run(const RunArguments& a) {
                      .stop_when_sustained = a.stop_when_sustained,
                      .weight_points = a.plot_weights.empty() ? 0 : weight_points,
                      .coverage = a.interval,
+                     .surprise = a.surprise,
+                     .alarm_rate = a.alarm_rate,
                      .keep_forecasts = !a.csv.empty()},
       .jobs = a.jobs};
   if (!a.save.empty()) options.on_finished = keep;

@@ -39,6 +39,7 @@ void add_data_options(CLI::App& cmd, RunArguments& a) {
   cmd.add_option("--interval", a.interval,
                  "Bounds around every prediction that hold this fraction of targets, e.g. 0.9")
       ->check(CLI::Range(0.01, 0.999));
+  add_surprise(cmd, a.surprise, a.alarm_rate);
 }
 
 void add_learner_options(CLI::App& cmd, RunArguments& a) {

@@ -19,6 +19,8 @@ struct RunArguments {
   std::string missing = "refuse";
   std::size_t lags = 0;
   std::size_t steps = 0;
+  bool surprise = false;
+  double alarm_rate = 0;
   std::size_t horizon = 0;
   double interval = 0;
   std::optional<std::size_t> warm_up;

@@ -41,6 +41,17 @@ void print_tables(const RunArguments& a, const RunReport& r) {
   if (r.data.n_targets() > 1) fmt::print("\n{}", target_table(r.data, r.outcomes));
 }
 
+// How many rows were told, in each run.
+std::string remark_on_anomalies(const RunArguments& a, const std::vector<Outcome>& outcomes) {
+  std::string text;
+  if (a.alarm_rate > 0)
+    for (const Outcome& o : outcomes)
+      for (std::size_t s = 0; s < o.seeds.size(); ++s)
+        text += fmt::format("{}, seed {}: {} of {} rows are anomalies\n", o.name, o.seeds[s],
+                            o.runs[s].anomalies, o.runs[s].steps);
+  return text;
+}
+
 // What was asked for and has no effect.
 std::string remarks_on_options(const RunArguments& a, const Dataset& data,
                                const std::vector<Contender>& contenders) {
@@ -117,8 +128,9 @@ void write_results(const RunArguments& a, const RunReport& r) {
   write(a.plot_weights, [&] { return weight_curves(r.data, r.contenders, r.outcomes); });
   std::fflush(stdout);
   if (!a.quiet)
-    fmt::print(stderr, "{}{}{}{}", remarks_on_fields(r.data), remark_on_held(r),
-               remarks(r.data, r.outcomes, a.horizon), remarks_on_options(a, r.data, r.contenders));
+    fmt::print(stderr, "{}{}{}{}{}", remarks_on_fields(r.data), remark_on_held(r),
+               remark_on_anomalies(a, r.outcomes), remarks(r.data, r.outcomes, a.horizon),
+               remarks_on_options(a, r.data, r.contenders));
 }
 
 }  // namespace kalstream::cli

@@ -48,6 +48,8 @@ struct StreamArguments {
   bool predict_only = false;
   std::size_t horizon = 0;
   double interval = 0;
+  bool surprise = false;
+  double alarm_rate = 0;
   std::size_t max_delay = 1000;
   std::string checkpoint;
   std::string every = "30s";
@@ -168,6 +170,8 @@ DriverOptions options_of(const StreamArguments& a,
   }
   options.engine.model = {.learns = !a.predict_only,
                           .coverage = a.interval,
+                          .surprise = a.surprise || a.alarm_rate > 0,
+                          .alarm_rate = a.alarm_rate,
                           .horizon = a.horizon,
                           .max_delay = a.max_delay};
   options.engine.hold_missing = a.missing == "hold";
@@ -287,6 +291,7 @@ void add_stream(CLI::App& app) {
   cmd->add_option("--interval", a->interval,
                   "Bounds around every prediction that hold this fraction of targets, e.g. 0.9")
       ->check(CLI::Range(0.01, 0.999));
+  add_surprise(*cmd, a->surprise, a->alarm_rate);
   cmd->add_option("--max-delay", a->max_delay,
                   "A sample with an id waits for its target while this many others come")
       ->check(whole_number(0, ModelOptions::longest_delay))

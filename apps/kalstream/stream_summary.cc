@@ -23,6 +23,7 @@ std::string summary(const StreamStatus& s) {
   also(s.labels_pending, "still waiting for a target");
   also(s.labels_late, "targets too late");
   also(s.inputs_held, "inputs held");
+  also(s.anomalies, "anomalies");
   also(s.lines_refused, "lines refused");
   also(s.updates_rejected, "updates rejected");
   also(s.models_in_memory + s.models_on_disk > 1 ? s.models_in_memory + s.models_on_disk : 0,
@@ -72,6 +73,7 @@ std::string summary_json(const StreamStatus& s) {
                                     {"pending", s.labels_pending},
                                     {"late", s.labels_late},
                                     {"held", s.inputs_held},
+                                    {"anomalies", s.anomalies},
                                     {"lines", s.lines_read},
                                     {"refused", s.lines_refused},
                                     {"gated", s.updates_gated},

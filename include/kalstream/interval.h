@@ -21,7 +21,7 @@ struct Interval {
 
   bool holds(double d) const { return d >= low && d <= high; }
 
-  /// What Intervals::learn needs to know of the moment the bounds were made at.
+  /// What Intervals::learn needs to know of the moment the bounds were made at; Surprise, too.
   struct Origin {
     double d_hat = unknown;
     double scale = 0;  ///< σ, the mean |d − d̂| that was expected; 0 if none was
@@ -29,6 +29,8 @@ struct Interval {
     std::array<double, 3> features{};
     double log_spread = unknown;
     std::uint64_t learnt = 0;  ///< errors that were known
+
+    void exchange(Archive& archive);
   } origin;
 
   /// To or from a snapshot, while its target is awaited.

@@ -34,6 +34,8 @@ struct Answer {
   std::span<const double> prediction;
   std::span<const Interval> interval;  ///< of the prediction; empty if not asked for
   std::span<const double> target;      ///< empty: none
+  std::span<const double> surprise;    ///< of the target; empty if not asked for, or there is none
+  bool anomaly = false;                ///< so surprising that it is to be told
   std::span<const double> forecast;    ///< horizon × outputs
   std::span<const Interval> forecast_interval;
 };

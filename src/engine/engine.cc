@@ -99,6 +99,7 @@ const Answer* Engine::answer(Answer answer) {
     ++counts_.late;
   else if (answer.status != Answer::Status::labelled)
     ++counts_.samples;
+  counts_.anomalies += answer.anomaly ? 1 : 0;
   answer.id = sample_.id;
   answer.id_is_text = sample_.id_is_text;
   answer.key = sample_.key;

@@ -74,6 +74,15 @@ class Stream {
     return said;
   }
 
+  /// That of the line's target.
+  std::vector<double> surprise(const std::string& text) {
+    reader_.read(text, record_);
+    const Answer* answer = engine_.take(record_);
+    std::vector<double> p(answer->surprise.begin(), answer->surprise.end());
+    engine_.learn();
+    return p;
+  }
+
   void commit() {
     begin_commit();
     finish_commit();
@@ -453,6 +462,38 @@ TEST(Engine, IntervalsThatAreNotWantedAnyMoreAreGone) {
   Stream without(o, &store);
   without.resume();
   EXPECT_TRUE(without.line(sample(40))->bounds.empty());
+}
+
+// Asked for later it starts from nothing; the count goes on.
+TEST(Engine, AnomaliesAreCounted) {
+  EngineOptions o = options();
+  o.model.surprise = true;
+  o.model.alarm_rate = 0.01;
+  MemoryStore store;
+  Stream with(o, &store);
+  for (int t = 0; t < 400; ++t) with.line(sample(t));
+  const auto before = with.engine().counts().anomalies;
+  with.line("{\"a\":0.1,\"target\":500}");
+  EXPECT_EQ(with.engine().counts().anomalies, before + 1);
+  with.commit();
+
+  Stream again(o, &store);
+  again.resume();
+  EXPECT_EQ(again.engine().counts().anomalies, before + 1);
+  EXPECT_FALSE(std::isnan(again.surprise(sample(401))[0]));
+
+  o.model.surprise = false;
+  o.model.alarm_rate = 0;
+  Stream without(o, &store);
+  without.resume();
+  EXPECT_TRUE(without.surprise(sample(401)).empty());
+  EXPECT_EQ(without.engine().counts().anomalies, before + 1);
+  without.commit();
+
+  o.model.surprise = true;
+  Stream anew(o, &store);
+  anew.resume();
+  EXPECT_TRUE(std::isnan(anew.surprise(sample(402))[0]));
 }
 
 TEST(Engine, ChangedOptionsAreRefusedNamingBothSides) {

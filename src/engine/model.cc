@@ -26,6 +26,13 @@ void exchange(Archive& archive, std::vector<Interval>& intervals, std::size_t n)
   for (Interval& i : intervals) i.exchange(archive);
 }
 
+void exchange(Archive& archive, std::vector<Surprise::Expected>& expected, std::size_t n) {
+  bool some = !expected.empty();
+  archive.flag(some);
+  expected.resize(some ? n : 0);
+  for (Surprise::Expected& e : expected) e.exchange(archive);
+}
+
 }  // namespace
 
 StreamModel::StreamModel(std::unique_ptr<Learner> learner, const ModelOptions& options)
@@ -36,6 +43,12 @@ StreamModel::StreamModel(std::unique_ptr<Learner> learner, const ModelOptions& o
       d_hat_(learner_->outputs()),
       forecast_(options.horizon * learner_->outputs()) {
   start_intervals();
+  start_surprise();
+}
+
+void StreamModel::start_surprise() {
+  surprise_.clear();
+  if (options_.surprise) surprise_.assign(2, Surprise(learner_->outputs()));
 }
 
 void StreamModel::start_intervals() {
@@ -70,10 +83,12 @@ Answer StreamModel::take(const Sample& sample, ModelListener& listener) {
     now_.x = sample.x;
     now_.d_hat = d_hat_;
     now_.interval = interval_;
+    now_.expected = expected_;
     now_.d = sample.d;
   } else {
     if (across) ++ahead_;  // predict() went on to it
-    pending_.push_back({may_come ? sample.id : "", sample.x, d_hat_, interval_, across, sample.d});
+    pending_.push_back(
+        {may_come ? sample.id : "", sample.x, d_hat_, interval_, expected_, across, sample.d});
     if (may_come) wait_for(sample.id, samples_);
   }
   owed_ = true;
@@ -81,6 +96,7 @@ Answer StreamModel::take(const Sample& sample, ModelListener& listener) {
                 .sample = samples_,
                 .prediction = d_hat_,
                 .interval = interval_};
+  judge(pending_.empty() ? now_ : pending_.back(), answer);
   if (options_.horizon == 0) return answer;
   learn(listener);
   forecast(sample.x);
@@ -101,10 +117,23 @@ void StreamModel::predict(std::span<const double> x) {
   }
   std::copy(d_hat.begin(), d_hat.end(), d_hat_.begin());
   interval_.clear();
+  expected_.clear();
+  if (!surprise_.empty()) {
+    const auto expected = pending_.empty() ? surprise_[0].expect(d_hat_, learner_->spread())
+                                           : surprise_[1].expect(d_hat_);
+    expected_.assign(expected.begin(), expected.end());
+  }
   if (intervals_.empty()) return;
   const auto bounds = pending_.empty() ? intervals_[0].around(d_hat_, learner_->spread())
                                        : intervals_[1].around(d_hat_);
   interval_.assign(bounds.begin(), bounds.end());
+}
+
+// How strange its target is, by all that had been learnt when it came.
+void StreamModel::judge(const Waiting& sample, Answer& answer) {
+  if (surprise_.empty() || sample.expected.empty() || sample.d.empty()) return;
+  answer.surprise = surprise_[sample.across ? 1 : 0].of(sample.expected, sample.d);
+  answer.anomaly = Surprise::is_anomaly(answer.surprise, options_.alarm_rate);
 }
 
 // Of the samples after the last one, whose inputs are taken to stay what they are.
@@ -164,10 +193,12 @@ Answer StreamModel::take_label(const Sample& sample) {
   d_hat_ = w.d_hat;
   interval_ = w.interval;
   owed_ = true;
-  return {.status = Answer::Status::labelled,
-          .sample = number,
-          .prediction = d_hat_,
-          .interval = interval_};
+  Answer answer{.status = Answer::Status::labelled,
+                .sample = number,
+                .prediction = d_hat_,
+                .interval = interval_};
+  judge(w, answer);
+  return answer;
 }
 
 // All samples that need not wait any more.
@@ -197,6 +228,8 @@ void StreamModel::step(const Waiting& sample, ModelListener& listener) {
   if (!sample.d.empty()) {
     if (!intervals_.empty() && !sample.interval.empty())
       intervals_[sample.across ? 1 : 0].learn(sample.interval, sample.d);
+    if (!surprise_.empty() && !sample.expected.empty())
+      surprise_[sample.across ? 1 : 0].learn(sample.expected, sample.d);
     if (target_known_) {
       scores_.add(sample.d_hat, sample.interval, sample.d);
       listener.scored(sample.d_hat, sample.interval, sample.d);
@@ -260,6 +293,10 @@ std::unique_ptr<StreamModel> StreamModel::load(Archive& archive, const ModelOpti
     model->start_intervals();
   if (before.coverage != options->coverage)  // bounds of another kind teach nothing
     for (Waiting& w : model->pending_) w.interval.clear();
+  if (before.surprise != options->surprise) {
+    model->start_surprise();
+    for (Waiting& w : model->pending_) w.expected.clear();
+  }
   return model;
 }
 
@@ -279,6 +316,11 @@ void StreamModel::exchange(Archive& archive) {
   archive.count(options_.horizon, ModelOptions::longest_horizon);
   archive.count(options_.max_delay, ModelOptions::longest_delay);
   archive.require(options_.coverage < 1);
+  const bool has_surprise = archive.format() >= 4;
+  if (has_surprise) {
+    archive.flag(options_.surprise);
+    archive.number(options_.alarm_rate, Archive::fraction);
+  }
 
   pending_.resize(archive.length(pending_.size()));
   archive.require(pending_.size() == samples_ - settled_);
@@ -297,6 +339,7 @@ void StreamModel::exchange(Archive& archive) {
     bool bounded = old ? options_.coverage > 0 : !w.interval.empty();
     if (!old) archive.flag(bounded);
     kalstream::exchange(archive, w.interval, bounded ? n_d : 0);
+    if (has_surprise) kalstream::exchange(archive, w.expected, n_d);
     archive.flag(w.across);
     kalstream::exchange(archive, w.d, n_d);
     if (archive.reading() && w.d.empty() && !w.id.empty()) wait_for(w.id, number);
@@ -304,7 +347,9 @@ void StreamModel::exchange(Archive& archive) {
   if (archive.reading()) {
     forecast_.resize(options_.horizon * n_d);
     start_intervals();
+    start_surprise();
   }
+  for (Surprise& s : surprise_) s.exchange(archive);
   for (Intervals& i : intervals_) i.exchange(archive);
   forecasts_.resize(archive.length(forecasts_.size()));
   archive.require(forecasts_.empty() || !intervals_.empty());

@@ -14,6 +14,7 @@
 #include "engine/scores.h"
 #include "kalstream/interval.h"
 #include "kalstream/learner.h"
+#include "kalstream/surprise.h"
 #include "schema/sample.h"
 
 namespace kalstream {
@@ -23,9 +24,11 @@ struct ModelOptions {
   static constexpr std::size_t longest_delay = 1'000'000;
   static constexpr std::size_t longest_horizon = 1000;
 
-  bool learns = true;            ///< false: predicts only, and learns nothing from targets
-  double coverage = 0;           ///< of intervals; 0: none
-  std::size_t horizon = 0;       ///< samples to forecast after each
+  bool learns = true;       ///< false: predicts only, and learns nothing from targets
+  double coverage = 0;      ///< of intervals; 0: none
+  bool surprise = false;    ///< how strange each target is
+  double alarm_rate = 0;    ///< part of ordinary samples that may be told as anomalies; 0: none is
+  std::size_t horizon = 0;  ///< samples to forecast after each
   std::size_t max_delay = 1000;  ///< samples that may come between one and its target
 };
 
@@ -69,7 +72,7 @@ class StreamModel {
   std::vector<double> expert_weights() const;
 
   /// All of it, in and out of a checkpoint. What the options ask for anew (intervals of another
-  /// coverage, another horizon) starts from nothing.
+  /// coverage, another horizon, surprise) starts from nothing.
   std::vector<std::byte> to_bytes() const;
   /// What is in to_bytes() behind the learner's snapshot.
   std::vector<std::byte> beside_learner() const;
@@ -83,8 +86,9 @@ class StreamModel {
     std::vector<double> x;
     std::vector<double> d_hat;
     std::vector<Interval> interval;
-    bool across = false;    // predicted across others that waited
-    std::vector<double> d;  // empty: not yet there
+    std::vector<Surprise::Expected> expected;  // empty: its surprise is not asked for
+    bool across = false;                       // predicted across others that waited
+    std::vector<double> d;                     // empty: not yet there
   };
 
   // Forecasts made after sample `made_after`, horizon × outputs, until their targets are known.
@@ -102,6 +106,8 @@ class StreamModel {
   void wait_for(const std::string& id, std::uint64_t sample);
   void wait_no_more(const std::string& id);
   void start_intervals();
+  void start_surprise();
+  void judge(const Waiting& sample, Answer& answer);
   void exchange(Archive& archive);
 
   std::unique_ptr<Learner> learner_;
@@ -122,9 +128,12 @@ class StreamModel {
   // Of predictions, of predictions across samples that wait, of forecasts by lead.
   std::vector<Intervals> intervals_;
   std::deque<Forecast> forecasts_;
+  // Of predictions, of predictions across samples that wait; none if not asked for.
+  std::vector<Surprise> surprise_;
 
   std::vector<double> d_hat_;
   std::vector<Interval> interval_;
+  std::vector<Surprise::Expected> expected_;
   std::vector<double> forecast_;
   std::vector<Interval> forecast_interval_;
 };

@@ -23,18 +23,22 @@ struct Heard final : ModelListener {
     std::vector<double> prediction;
     std::vector<double> forecast;
     std::vector<double> bounds;
+    std::vector<double> surprise;
+    bool anomaly = false;
   };
 
   /// The model takes the sample, and learns.
   void take(StreamModel& model, const Sample& sample) {
     const Answer a = model.take(sample, *this);
-    Said said{a.status, a.sample, {a.prediction.begin(), a.prediction.end()}, {}, {}};
+    Said said{a.status, a.sample, {a.prediction.begin(), a.prediction.end()}};
     said.forecast.assign(a.forecast.begin(), a.forecast.end());
     for (const auto& intervals : {a.interval, a.forecast_interval})
       for (const Interval& i : intervals) {
         said.bounds.push_back(i.low);
         said.bounds.push_back(i.high);
       }
+    said.surprise.assign(a.surprise.begin(), a.surprise.end());
+    said.anomaly = a.anomaly;
     answers.push_back(said);
     model.learn(*this);
   }
@@ -234,9 +238,38 @@ TEST(StreamModel, ForecastsWithBounds) {
   EXPECT_NEAR(within / static_cast<double>(counted), 0.8, 0.02);
 }
 
+// It comes with the target: with the sample, or later; in no other answer.
+TEST(StreamModel, TellsHowStrangeTargetsAre) {
+  for (const bool late : {false, true}) {
+    StreamModel model(make_learner(small(Mean{})), {.surprise = true, .alarm_rate = 1e-3});
+    Heard heard;
+    Rng rng(6);
+    for (int t = 0; t < 3000; ++t) {
+      Sample s = sample_at(t);
+      s.d = {rng.normal() + (t == 2900 ? 20 : 0)};
+      if (late) {
+        Sample first = s;
+        first.d.clear();
+        heard.take(model, first);
+        EXPECT_TRUE(heard.answers.back().surprise.empty());
+        s.kind = Sample::Kind::label;
+        s.x.clear();
+      }
+      heard.take(model, s);
+      const auto& said = heard.answers.back();
+      ASSERT_EQ(said.surprise.size(), 1U);
+      ASSERT_EQ(std::isnan(said.surprise[0]), t < 10);
+      ASSERT_EQ(said.anomaly, said.surprise[0] <= 1e-3);
+      if (t == 2900) {
+        EXPECT_LT(said.surprise[0], 1e-5);
+      }
+    }
+  }
+}
+
 // Saved at any moment, also while samples wait, it goes on to the same bits.
 TEST(StreamModel, GoesOnFromACheckpoint) {
-  const ModelOptions with{.coverage = 0.8, .horizon = 2, .max_delay = 5};
+  const ModelOptions with{.coverage = 0.8, .surprise = true, .horizon = 2, .max_delay = 5};
   for (const LearnerOptions& options : learners()) {
     StreamModel model(make_scaled_learner(options), with);
     Heard heard;
@@ -264,11 +297,13 @@ TEST(StreamModel, GoesOnFromACheckpoint) {
     for (std::size_t k = 0; k < then.answers.size(); ++k) {
       EXPECT_EQ(then.answers[k].prediction, heard.answers[said + k].prediction);
       EXPECT_EQ(then.answers[k].forecast, heard.answers[said + k].forecast);
-      const auto& a = then.answers[k].bounds;
-      const auto& b = heard.answers[said + k].bounds;
-      ASSERT_EQ(a.size(), b.size());
-      for (std::size_t i = 0; i < a.size(); ++i)
-        EXPECT_TRUE(a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i])));
+      for (const auto part : {&Heard::Said::bounds, &Heard::Said::surprise}) {
+        const auto& a = then.answers[k].*part;
+        const auto& b = heard.answers[said + k].*part;
+        ASSERT_EQ(a.size(), b.size());
+        for (std::size_t i = 0; i < a.size(); ++i)
+          EXPECT_TRUE(a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i])));
+      }
     }
     // With other wishes: what is new starts from nothing, the rest goes on.
     Archive anew{std::span<const std::byte>(bytes)};
@@ -277,6 +312,7 @@ TEST(StreamModel, GoesOnFromACheckpoint) {
     Heard anew_heard;
     anew_heard.take(*changed, sample_at(50));
     EXPECT_TRUE(std::isnan(anew_heard.answers.back().bounds[0]));
+    EXPECT_TRUE(anew_heard.answers.back().surprise.empty());
   }
 }
 
@@ -312,11 +348,12 @@ TEST(StreamModel, MissingInputsKeepTheirLastValue) {
 }
 
 TEST(StreamModel, RefusesDamagedState) {
-  StreamModel model(make_scaled_learner(small(Rls{})), {.coverage = 0.8, .horizon = 2});
+  StreamModel model(make_scaled_learner(small(Rls{})),
+                    {.coverage = 0.8, .surprise = true, .horizon = 2});
   Heard heard;
   for (int t = 0; t < 20; ++t) heard.take(model, sample_at(t, t < 17));
   const auto bytes = model.to_bytes();
-  for (std::size_t cut = 0; cut < bytes.size(); cut += 3) {
+  for (std::size_t cut = 0; cut < bytes.size(); cut += 7) {
     Archive from{std::span<const std::byte>(bytes).first(cut)};
     EXPECT_THROW(StreamModel::load(from), SnapshotError);
   }

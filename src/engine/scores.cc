@@ -41,6 +41,7 @@ void Counts::exchange(Archive& archive) {
        {&records, &refused, &samples, &learnt, &missing, &late, &gated, &rejected})
     archive.count(*n);
   if (archive.format() >= 2) archive.count(held);
+  if (archive.format() >= 4) archive.count(anomalies);
 }
 
 }  // namespace kalstream

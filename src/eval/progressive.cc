@@ -158,6 +158,10 @@ RunResult evaluate(Learner& learner, const Dataset& data, const EvaluationOption
   std::vector<Interval> bounds(intervals == nullptr ? 0 : n_d);
   run.low.assign(bounds.empty() ? 0 : last * n_d, nan);
   run.high = run.low;
+  std::optional<Surprise> surprise;
+  if (options.surprise || options.alarm_rate > 0) surprise.emplace(n_d);
+  run.alarm_rate = options.alarm_rate;
+  run.surprise.assign(surprise ? last * n_d : 0, nan);
   Clock::duration learning{};
   WeightRecorder recorder(last, options.weight_points);
 
@@ -181,6 +185,13 @@ RunResult evaluate(Learner& learner, const Dataset& data, const EvaluationOption
     std::copy(d_hat.begin(), d_hat.end(), run.prediction.begin() + t * n_d);
     if (intervals != nullptr)
       std::ranges::copy(intervals->around(d_hat, learner.spread()), bounds.begin());
+    if (surprise && has_target) {
+      const auto expected = surprise->expect(d_hat, learner.spread());
+      const auto p = surprise->of(expected, d);
+      std::ranges::copy(p, run.surprise.begin() + t * n_d);
+      run.anomalies += Surprise::is_anomaly(p, options.alarm_rate) ? 1 : 0;
+      surprise->learn(expected, d);
+    }
     const StepReport report = has_target ? learner.learn(x, d) : learner.advance(x);
     if (has_target && report.status != StepStatus::rejected_input && intervals != nullptr)
       intervals->learn(bounds, d);
@@ -222,6 +233,7 @@ RunResult evaluate(Learner& learner, const Dataset& data, const EvaluationOption
   run.prediction.resize(run.steps * n_d);
   run.low.resize(bounds.empty() ? 0 : run.steps * n_d);
   run.high.resize(run.low.size());
+  run.surprise.resize(surprise ? run.steps * n_d : 0);
   if (options.horizon > 0) run.forecast_squared_error.resize(run.steps);
 
   run.target_variance =

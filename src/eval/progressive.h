@@ -11,6 +11,7 @@
 #include "eval/scores.h"
 #include "kalstream/interval.h"
 #include "kalstream/learner.h"
+#include "kalstream/surprise.h"
 
 namespace kalstream {
 
@@ -26,6 +27,8 @@ struct EvaluationOptions {
   double coverage = 0;
   /// Those of predictions if the caller has some to go on with; then `coverage` is theirs.
   Intervals* intervals = nullptr;
+  bool surprise = false;  ///< RunResult::surprise
+  double alarm_rate = 0;  ///< the part of ordinary rows that may be told as anomalies; 0: none
   bool keep_forecasts = false;  ///< RunResult::forecast, of every lead up to the horizon
 };
 
@@ -57,6 +60,9 @@ struct RunResult {
   std::vector<double> forecast_squared_error;
   std::vector<double> prediction;  ///< rows × outputs, NaN where there is none
   std::vector<double> low, high;  ///< bounds of predictions, NaN where there are none; if asked for
+  std::vector<double> surprise;   ///< of each target, NaN where there is none; if asked for
+  double alarm_rate = 0;          ///< a row is an anomaly by Surprise::is_anomaly of this …
+  std::size_t anomalies = 0;      ///< … and so many are
   std::vector<TargetScore> targets;  ///< each by itself
   KeptForecasts forecasts;           ///< if asked for
   std::vector<double> weights;       ///< of a mixture's experts, at the end; empty otherwise

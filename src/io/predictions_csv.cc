@@ -3,8 +3,10 @@
 #include <cmath>
 #include <iterator>
 
+#include "core/finite.h"
 #include "data/csv_writer.h"
 #include "io/results.h"
+#include "kalstream/surprise.h"
 
 namespace kalstream {
 namespace {
@@ -13,7 +15,12 @@ namespace {
 class PredictionsCsv {
  public:
   PredictionsCsv(const Dataset& data, std::span<const std::size_t> held, const RunResult& like)
-      : data_(data), held_(held), horizon_(like.forecasts.horizon), bounds_(!like.low.empty()) {}
+      : data_(data),
+        held_(held),
+        horizon_(like.forecasts.horizon),
+        bounds_(!like.low.empty()),
+        surprise_(!like.surprise.empty()),
+        alarm_rate_(like.alarm_rate) {}
 
   void write_header() {
     text("learner,seed,step");
@@ -22,6 +29,8 @@ class PredictionsCsv {
     if (!held_.empty()) text(",held");
     name("target");
     name_with_bounds("prediction");
+    if (surprise_) name("surprise");
+    if (alarm_rate_ > 0) text(",anomaly");
     for (std::size_t h = 1; h <= horizon_; ++h) name_with_bounds(fmt::format("forecast_{}", h));
     text("\n");
   }
@@ -34,6 +43,8 @@ class PredictionsCsv {
       if (!held_.empty()) text(fmt::format(",{}", held_[t]));
       numbers(data_.targets, t * n_d);
       numbers_with_bounds(run.prediction, run.low, run.high, t * n_d);
+      if (surprise_) numbers(run.surprise, t * n_d);
+      if (alarm_rate_ > 0) anomaly(run, t);
       const KeptForecasts& f = run.forecasts;
       for (std::size_t h = 0; h < horizon_; ++h)
         numbers_with_bounds(f.value, f.low, f.high, (t * horizon_ + h) * n_d);
@@ -72,10 +83,21 @@ class PredictionsCsv {
     numbers(high, first);
   }
 
+  // Nothing where there is no target.
+  void anomaly(const RunResult& run, std::size_t t) {
+    text(",");
+    if (!all_finite(data_.d(t))) return;
+    const std::size_t n_d = data_.n_targets();
+    const auto surprise = std::span(run.surprise).subspan(t * n_d, n_d);
+    text(Surprise::is_anomaly(surprise, alarm_rate_) ? "1" : "0");
+  }
+
   const Dataset& data_;
   std::span<const std::size_t> held_;
   std::size_t horizon_;
   bool bounds_;
+  bool surprise_;
+  double alarm_rate_;
   fmt::memory_buffer out_;
 };
 

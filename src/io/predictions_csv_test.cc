@@ -33,6 +33,27 @@ TEST(PredictionsCsv, HasTheColumnsThatThereAre) {
             "rls,7,2,10:00,3,,0.5,0.25,0.75,3,2,4,,,\n");
 }
 
+TEST(PredictionsCsv, TellsWhatIsStrange) {
+  Dataset data;
+  data.target_names = {"y"};
+  data.targets = {1, 2, NAN};
+  RunResult run;
+  run.steps = 3;
+  run.prediction = {0.5, 0.5, 0.5};
+  run.surprise = {0.25, 0.01, NAN};
+  EXPECT_EQ(predictions_csv(data, {}, {{"rls", {7}, {run}}}),
+            "learner,seed,step,target,prediction,surprise\n"
+            "rls,7,1,1,0.5,0.25\n"
+            "rls,7,2,2,0.5,0.01\n"
+            "rls,7,3,,0.5,\n");
+  run.alarm_rate = 0.01;
+  EXPECT_EQ(predictions_csv(data, {}, {{"rls", {7}, {run}}}),
+            "learner,seed,step,target,prediction,surprise,anomaly\n"
+            "rls,7,1,1,0.5,0.25,0\n"
+            "rls,7,2,2,0.5,0.01,1\n"
+            "rls,7,3,,0.5,,\n");
+}
+
 TEST(PredictionsCsv, NamesTargetsWhereThereAreSeveral) {
   Dataset data;
   data.target_names = {"y", "z"};

@@ -118,6 +118,7 @@ std::string results_json(const Dataset& data, const std::vector<Contender>& cont
         const auto rows = held.first(run.steps);
         last["held"] = std::accumulate(rows.begin(), rows.end(), std::size_t{0});
       }
+      if (run.alarm_rate > 0) last["anomalies"] = run.anomalies;
       add_bounds(last, run.bounds, nominal);
       last["targets"] = targets_json(data, run.targets, nominal);
       if (!run.weights.empty()) last["experts"] = experts_json(options, run.weights);

@@ -55,15 +55,20 @@ class Range {
 
 // Any numbers: learn takes none on trust.
 void Interval::exchange(Archive& archive) {
-  for (double* v : {&low, &high, &origin.d_hat, &origin.scale, &origin.log_spread})
-    archive.number(*v, Archive::any);
-  archive.numbers(origin.features, Archive::any);
+  archive.number(low, Archive::any);
+  archive.number(high, Archive::any);
+  origin.exchange(archive);
+}
+
+void Interval::Origin::exchange(Archive& archive) {
+  for (double* v : {&d_hat, &scale, &log_spread}) archive.number(*v, Archive::any);
+  archive.numbers(features, Archive::any);
   if (archive.format() >= 3) {
-    archive.number(origin.usual, Archive::any);
-    archive.word(origin.learnt);
+    archive.number(usual, Archive::any);
+    archive.word(learnt);
   } else {
-    origin.usual = 0;
-    origin.learnt = std::numeric_limits<std::uint64_t>::max();  // late by nothing that is known
+    usual = 0;
+    learnt = std::numeric_limits<std::uint64_t>::max();  // late by nothing that is known
   }
 }
 

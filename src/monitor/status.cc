@@ -48,6 +48,7 @@ void each_number(Status& s, const Visit& visit) {
         s.updates_rejected);
   visit({counter, "inputs_held_total", "Missing inputs that the last value stood in for."}, "",
         s.inputs_held);
+  visit({counter, "anomalies_total", "Targets so strange that they were told."}, "", s.anomalies);
   visit({counter, "checkpoints_written_total", "Checkpoints written."}, "", s.checkpoints_written);
   visit({counter, "checkpoint_failures_total", "Checkpoints that could not be written."}, "",
         s.checkpoint_failures);

@@ -35,6 +35,7 @@ struct StreamStatus {
   std::uint64_t updates_gated = 0;     ///< the rule chose not to learn
   std::uint64_t updates_rejected = 0;  ///< by the learner's own guard
   std::uint64_t inputs_held = 0;       ///< missing ones, the last value taken for each
+  std::uint64_t anomalies = 0;         ///< targets so strange that they were told
 
   std::uint64_t checkpoints_written = 0;
   std::uint64_t checkpoint_failures = 0;

@@ -127,6 +127,7 @@ std::vector<Row> counts(const StreamStatus& s) {
                 Style::alarm);
   rows.push_back(pending);
   rows.push_back(count_row("refused", s.lines_refused, true));
+  if (s.anomalies > 0) rows.push_back(count_row("anomalies", s.anomalies, true));
   return rows;
 }
 
@@ -342,6 +343,7 @@ std::string top_line(const StreamStatus& s) {
       fmt::format("coverage {} of {:.4g} %", percent(s.coverage_recent), 100 * s.coverage_nominal));
   add(s.latency.p99, "p99 " + format_seconds(s.latency.p99));
   if (s.lines_refused > 0) line += fmt::format("  {} refused", s.lines_refused);
+  if (s.anomalies > 0) line += fmt::format("  {} anomalies", s.anomalies);
   if (s.resident_bytes > 0) line += "  " + format_bytes(s.resident_bytes);
   const auto all = std::accumulate(s.warnings.begin(), s.warnings.end(), std::uint64_t{0});
   return line + (all == 1 ? "  1 warning" : fmt::format("  {} warnings", all));

@@ -90,6 +90,9 @@ void AnswerWriter::write_json(const Answer& a, std::string& to) const {
   part("prediction", a.prediction, append_numbers);
   part("interval", a.interval, append_intervals);
   part("target", a.target, append_numbers);
+  part("surprise", a.surprise, append_numbers);
+  if (shape_.anomalies && !a.surprise.empty())
+    fmt::format_to(std::back_inserter(to), ",\"anomaly\":{}", a.anomaly);
   part("forecast", a.forecast,
        [&](std::string& text, auto v) { append_leads(text, v, n_d, append_numbers); });
   part("forecast_interval", a.forecast_interval,
@@ -117,6 +120,8 @@ void AnswerWriter::write_header(std::string& to) const {
   };
   add("target");
   add_bounds("prediction");
+  if (shape_.surprise) add("surprise");
+  if (shape_.anomalies) to += ",anomaly";
   for (std::size_t h = 1; h <= shape_.horizon; ++h) add_bounds(fmt::format("forecast_{}", h));
   to += '\n';
 }
@@ -150,6 +155,11 @@ void AnswerWriter::write_csv(const Answer& a, std::string& to) const {
   };
   add(!a.target.empty(), [&](std::size_t k) { return a.target[k]; });
   add_bounds(a.prediction, a.interval);
+  if (shape_.surprise) add(!a.surprise.empty(), [&](std::size_t k) { return a.surprise[k]; });
+  if (shape_.anomalies) {
+    to += ',';
+    if (!a.surprise.empty()) to += a.anomaly ? '1' : '0';
+  }
   for (std::size_t h = 0; h < shape_.horizon; ++h)
     add_bounds(lead(a.forecast, h), lead(a.forecast_interval, h));
 }

@@ -18,6 +18,8 @@ class AnswerWriter {
     bool times = false;
     bool held = false;  ///< inputs may be
     bool intervals = false;
+    bool surprise = false;
+    bool anomalies = false;
     std::size_t horizon = 0;
     std::vector<std::string> targets;
   };

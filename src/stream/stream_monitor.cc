@@ -113,6 +113,7 @@ StreamStatus StreamMonitor::status(const Engine& engine, const Checkpoints* chec
   s.updates_gated = counts.gated;
   s.updates_rejected = counts.rejected;
   s.inputs_held = counts.held;
+  s.anomalies = counts.anomalies;
   if (checkpoints != nullptr) {
     s.checkpoints_written = checkpoints->written();
     s.checkpoint_failures = checkpoints->failed();

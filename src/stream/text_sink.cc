@@ -33,6 +33,8 @@ void TextSink::begin() {
                                       .times = schema.find(Role::time) != nullptr,
                                       .held = engine_.options().hold_missing,
                                       .intervals = model.coverage > 0,
+                                      .surprise = model.surprise,
+                                      .anomalies = model.alarm_rate > 0,
                                       .horizon = model.horizon,
                                       .targets = schema.target_names()});
   const bool is_first = engine_.counts().samples + engine_.counts().late <= 1;

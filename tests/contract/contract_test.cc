@@ -3,6 +3,7 @@
 // This program counts allocations, so it replaces the global operator new and delete.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdlib>
 #include <functional>
 #include <limits>
@@ -14,6 +15,7 @@
 #include "kalstream/interval.h"
 #include "kalstream/learner.h"
 #include "kalstream/snapshot.h"
+#include "kalstream/surprise.h"
 #include "learner/mixture.h"
 #include "learner/network_learner.h"
 #include "learner/rules/rule.h"
@@ -883,6 +885,22 @@ TEST(Intervals, NothingIsAllocatedAfterConstruction) {
   EXPECT_GT(intervals.coverage(1), 0);
   EXPECT_GT(intervals.recent_coverage(1), 0);
   intervals.reset();
+  EXPECT_EQ(allocations, before);
+}
+
+TEST(Surprise, NothingIsAllocatedAfterConstruction) {
+  Surprise surprise(2);
+  const Vector d_hat{0, 1};
+  const Vector spread{1, 2};
+  const std::size_t before = allocations;
+  Rng rng(1);
+  for (int t = 0; t < 3000; ++t) {
+    const std::array d{rng.normal(), 100 * rng.normal()};
+    const auto expected = surprise.expect(d_hat, spread);
+    surprise.of(expected, d);
+    surprise.learn(expected, d);
+  }
+  surprise.reset();
   EXPECT_EQ(allocations, before);
 }
 

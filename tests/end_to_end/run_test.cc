@@ -118,6 +118,15 @@ TEST_F(RunAndStream, ScaleByThemselvesAndScoreAlike) {
   }
 }
 
+TEST_F(RunAndStream, SurpriseIsTheSame) {
+  work_.file("d.csv", priced(200));
+  compare("d.csv", "--target price,load --learner ekf --hidden 2 --alarm-rate 0.05");
+  auto columns = predicted;
+  for (const char* what : {"surprise_price", "surprise_load", "anomaly"}) columns.push_back(what);
+  expect_same(columns);
+  EXPECT_EQ(run_["anomalies"], stream_["anomalies"]);
+}
+
 TEST_F(RunAndStream, BoundsAreTheSame) {
   work_.file("d.csv", priced(200));
   compare("d.csv", "--target price,load --learner rls --interval 0.8");

@@ -162,6 +162,34 @@ TEST_F(StreamTest, SeriesAreForecast) {
   }
 }
 
+TEST_F(StreamTest, StrangeValuesAreMarked) {
+  std::string series;
+  for (int t = 0; t < 1000; ++t)
+    series += std::to_string(t == 900 ? 30 : 10 + std::sin(0.3 * t) + 0.1 * std::sin(t * t)) + "\n";
+  const Ran ran =
+      run("--learner ar --alarm-rate 1e-3 --answers jsonl --metrics-file m.prom", series);
+  ASSERT_EQ(ran.exit_code, fine) << ran.err;
+  const auto answers = split(ran.out);
+  ASSERT_EQ(answers.size(), 1000U);
+  int marked = 0;
+  for (std::size_t t = 10; t < 900; ++t) {
+    const json answer = json::parse(answers[t]);
+    EXPECT_EQ(answer["anomaly"], answer["surprise"] <= 1e-3);
+    marked += answer["anomaly"].get<bool>() ? 1 : 0;
+  }
+  EXPECT_LE(marked, 5);
+  const json strange = json::parse(answers[900]);
+  EXPECT_EQ(strange["anomaly"], true);
+  EXPECT_LT(strange["surprise"], 1e-4);
+  EXPECT_THAT(ran.err, HasSubstr(" anomalies"));
+  EXPECT_THAT(read_text(work_.path("m.prom")), HasSubstr("kalstream_anomalies_total "));
+
+  const auto plain = split(run("--learner ar --surprise --answers csv", series).out);
+  EXPECT_EQ(plain[0], "sample,id,status,target,prediction,surprise");
+  EXPECT_EQ(plain[1].back(), ',');  // there is none yet
+  EXPECT_EQ(std::stod(plain[901].substr(plain[901].rfind(',') + 1)), strange["surprise"]);
+}
+
 TEST_F(StreamTest, AutoMaxSaysThatItIsAuto) {
   const Ran ran =
       run("--learner auto-max --set experts=1 --checkpoint c.kal --every 1", "1\n2\n3\n");
@@ -680,6 +708,7 @@ TEST_F(StreamTest, ErrorsSayWhatToDo) {
   expect("--learner nonsense", usage, "nonsense");
   expect("--learner rls --resume", usage, "--checkpoint");
   expect("--learner rls --interval 1.5", usage, "--interval");
+  expect("--learner rls --alarm-rate 2", usage, "--alarm-rate");
   expect("--learner rls --checkpoint s.kal --every 5x", usage, "30s");
   expect("--learner rls --experts 3", usage, "--experts");
   expect("--learner rls --target nosuch", fine, "\"nosuch\" may come later");

@@ -49,6 +49,15 @@ nb::dict dict_of(const TargetScore& score) {
   return d;
 }
 
+/// The rows that are, counted from 0.
+std::vector<std::size_t> anomalies_of(const RunResult& run, std::size_t outputs) {
+  std::vector<std::size_t> rows;
+  for (std::size_t t = 0; t < run.surprise.size() / outputs; ++t)
+    if (Surprise::is_anomaly(std::span(run.surprise).subspan(t * outputs, outputs), run.alarm_rate))
+      rows.push_back(t);
+  return rows;
+}
+
 nb::dict dict_of(RunResult&& run, std::size_t outputs) {
   nb::dict d;
   const std::size_t points = run.weight_path.rows.size();
@@ -76,6 +85,9 @@ nb::dict dict_of(RunResult&& run, std::size_t outputs) {
     d["low"] = array_of(std::move(run.low), {run.steps, outputs});
     d["high"] = array_of(std::move(run.high), {run.steps, outputs});
   }
+  d["anomalies"] = anomalies_of(run, outputs);
+  if (!run.surprise.empty())
+    d["surprise"] = array_of(std::move(run.surprise), {run.steps, outputs});
   const std::size_t leads = run.forecasts.horizon;
   if (leads > 0) {
     d["forecasts"] = array_of(std::move(run.forecasts.value), {run.steps, leads, outputs});
@@ -183,16 +195,20 @@ void bind_evaluation(nb::module_& m) {
       .def(
           "__init__",
           [](EvaluationOptions* self, std::size_t steps, std::size_t warm_up, std::size_t horizon,
-             std::size_t weight_points, double coverage, bool keep_forecasts) {
+             std::size_t weight_points, double coverage, bool keep_forecasts, bool surprise,
+             double alarm_rate) {
             new (self) EvaluationOptions{.steps = steps,
                                          .warm_up = warm_up,
                                          .horizon = horizon,
                                          .weight_points = weight_points,
                                          .coverage = coverage,
+                                         .surprise = surprise,
+                                         .alarm_rate = alarm_rate,
                                          .keep_forecasts = keep_forecasts};
           },
           nb::arg("steps"), nb::arg("warm_up"), nb::arg("horizon"), nb::arg("weight_points"),
-          nb::arg("coverage"), nb::arg("keep_forecasts"));
+          nb::arg("coverage"), nb::arg("keep_forecasts"), nb::arg("surprise"),
+          nb::arg("alarm_rate"));
   m.def("run", run, nb::arg("learner"), nb::arg("data"), nb::arg("options"));
   m.def("compare", compare_learners, nb::arg("learners"), nb::arg("data"), nb::arg("seeds"),
         nb::arg("options"), nb::arg("jobs"));

@@ -39,4 +39,5 @@ NB_MODULE(_core, m) {
   py::bind_dataset(m);
   py::bind_learner(m);
   py::bind_evaluation(m);
+  py::bind_surprise(m);
 }

@@ -14,7 +14,7 @@ The same for a whole stream in one call:
 True
 """
 
-from ._core import DataError, Field, Report, Schema, SnapshotError, __version__
+from ._core import DataError, Field, Report, Schema, SnapshotError, Surprise, __version__
 from ._data import read_schema
 from ._evaluation import Comparison, Run, TargetScore, compare, run
 from ._learner import Learner, learners, options
@@ -29,6 +29,7 @@ __all__ = [
     "Run",
     "Schema",
     "SnapshotError",
+    "Surprise",
     "TargetScore",
     "__version__",
     "compare",

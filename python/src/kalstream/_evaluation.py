@@ -67,10 +67,19 @@ def _named(X: Any, y: Any) -> bool:
 
 
 def evaluation(
-    stream: Stream, horizon: int, warm_up: int, weight_points: int, coverage: float, keep_forecasts: bool
+    stream: Stream,
+    horizon: int,
+    warm_up: int,
+    weight_points: int,
+    coverage: float,
+    keep_forecasts: bool,
+    surprise: bool = False,
+    alarm_rate: float = 0.0,
 ) -> _core.EvaluationOptions:
     if keep_forecasts and horizon > LONGEST_KEPT_HORIZON:
         raise ValueError(f"keep_forecasts: at most {LONGEST_KEPT_HORIZON} rows ahead, not {horizon}")
+    if not 0 <= alarm_rate < 1:
+        raise ValueError(f"alarm_rate: a part of the rows, e.g. 1e-4, not {alarm_rate}")
     return _core.EvaluationOptions(
         stream.steps,
         _size("warm_up", warm_up, 0),
@@ -78,6 +87,8 @@ def evaluation(
         _size("weight_points", weight_points, 0),
         coverage,
         bool(keep_forecasts),
+        bool(surprise),
+        float(alarm_rate),
     )
 
 
@@ -108,6 +119,8 @@ class Run:
     coverage: float  #: the part of the targets within their bounds; NaN without intervals
     width: float  #: mean of high - low
     median_width: float
+    surprise: Array | None  #: probability of a target at least so far off, NaN where there is none; if asked
+    anomalies: npt.NDArray[np.int64]  #: rows so surprising that alarm_rate lets them be told, from 0
     squared_errors: Array  #: per row, summed over outputs; NaN where not scored
     nse: float  #: mean squared error over the variance of the target: 1 is the mean, 0 is perfect
     mae: float  #: mean absolute error
@@ -164,7 +177,13 @@ class Run:
 
         index = None if self.time is None else pandas.Index(self.time, name=self.time_name)
         columns = {}
-        parts = {"": self.y, "prediction": self.predictions, "low": self.low, "high": self.high}
+        parts = {
+            "": self.y,
+            "prediction": self.predictions,
+            "low": self.low,
+            "high": self.high,
+            "surprise": self.surprise,
+        }
         for k, target in enumerate(self.target_names):
             for part, values in parts.items():
                 if values is not None:
@@ -177,6 +196,8 @@ class Run:
             text += f", forecasts NSE {self.knse:.4g}"
         if not np.isnan(self.coverage):
             text += f", {100 * self.coverage:.1f} % within bounds"
+        if len(self.anomalies):
+            text += f", {len(self.anomalies):,} anomalies"
         text += f", {self.us_per_step:.3g} µs per row"
         if self.missing_targets:
             text += f", {self.missing_targets:,} without target"
@@ -213,7 +234,7 @@ def _run_of(raw: dict[str, Any], learner: Learner | None, names: list[str], stre
 
     arrays = {
         name: shaped(raw.pop(name, None))
-        for name in ("predictions", "low", "high", "forecasts", "forecast_low", "forecast_high")
+        for name in ("predictions", "low", "high", "surprise", "forecasts", "forecast_low", "forecast_high")
     }
     scores = [TargetScore(**score) for score in raw.pop("targets")]
     return Run(
@@ -223,6 +244,7 @@ def _run_of(raw: dict[str, Any], learner: Learner | None, names: list[str], stre
         expert_names=names,
         weights=dict(sorted(zip(names, final), key=lambda pair: -pair[1])),
         weight_rows=np.asarray(raw.pop("weight_rows"), dtype=np.int64),
+        anomalies=np.asarray(raw.pop("anomalies"), dtype=np.int64),
         time=_times(data, rows),
         time_name=data.time_name,
         rows=data.lines[:rows],
@@ -265,6 +287,8 @@ def run(
     warm_up: int = 0,
     weight_points: int = 200,
     keep_forecasts: bool = False,
+    surprise: bool = False,
+    alarm_rate: float = 0.0,
     **options: Any,
 ) -> Run:
     """Goes through a stream once with a new learner: predicts each row, scores it, then learns it.
@@ -307,6 +331,10 @@ def run(
         Points of `Run.weight_path`, at most.
     keep_forecasts
         All forecasts are in `Run.forecasts`.
+    surprise
+        How strange each target is, in `Run.surprise`.
+    alarm_rate
+        About this part of ordinary rows at most is in `Run.anomalies`, e.g. 1e-4; implies surprise.
 
     >>> X, y = kalstream.generate("sine", 300)
     >>> kalstream.run(X, y, "rls").nse < 1
@@ -331,7 +359,9 @@ def run(
     data = stream.data
     made = Learner(learner, inputs=data.inputs, outputs=data.outputs, coverage=coverage, **options)
     return run_learner(
-        made, stream, evaluation(stream, horizon, warm_up, weight_points, 0.0, keep_forecasts)
+        made,
+        stream,
+        evaluation(stream, horizon, warm_up, weight_points, 0.0, keep_forecasts, surprise, alarm_rate),
     )
 
 

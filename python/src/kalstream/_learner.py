@@ -176,6 +176,8 @@ class Learner(_core.Learner):
         warm_up: int = 0,
         weight_points: int = 0,
         keep_forecasts: bool = False,
+        surprise: bool = False,
+        alarm_rate: float = 0.0,
     ) -> "Run":
         """Goes on with a whole stream: predicts each row, scores, learns; see `kalstream.run`.
 
@@ -196,7 +198,9 @@ class Learner(_core.Learner):
             horizon=horizon,
             like=self.schema,
         )
-        options = evaluation(stream, horizon, warm_up, weight_points, 0.0, keep_forecasts)
+        options = evaluation(
+            stream, horizon, warm_up, weight_points, 0.0, keep_forecasts, surprise, alarm_rate
+        )
         return run_learner(self, stream, options)
 
     def copy(self) -> "Learner":
