@@ -56,6 +56,7 @@ inline CLI::Option* add_data(CLI::App& command, std::string& data) {
 void add_bench(CLI::App& app);
 void add_run(CLI::App& app);
 void add_demo(CLI::App& app);
+void add_forecast(CLI::App& app);
 void add_generate(CLI::App& app);
 void add_inspect(CLI::App& app);
 void add_reproduce(CLI::App& app);

@@ -21,6 +21,7 @@
 #include "stream/line_records.h"
 #include "stream/text_sink.h"
 #include "stream_summary.h"
+#include "time_options.h"
 #include "view/table.h"
 
 namespace kalstream::cli {
@@ -31,6 +32,7 @@ struct StreamArguments {
   std::string format;
   std::vector<std::string> columns;
   FieldChoice fields;
+  TimeArguments time;
   std::size_t max_models = 10'000;
   std::string learner = "auto";
   std::string start;
@@ -157,6 +159,8 @@ DriverOptions options_of(const StreamArguments& a,
                          const std::function<void(const std::string&)>& say) {
   DriverOptions options;
   options.engine.fields = a.fields;
+  options.engine.fields.elapsed = a.time.elapsed == "yes";
+  options.engine.future = a.time.future;
   if (a.start.empty()) {
     options.engine.recipe = recipe_of(a, say);
   } else {
@@ -167,7 +171,8 @@ DriverOptions options_of(const StreamArguments& a,
   options.engine.model = {.learns = !a.predict_only,
                           .coverage = a.interval,
                           .horizon = a.horizon,
-                          .max_delay = a.max_delay};
+                          .max_delay = a.max_delay,
+                          .periods = periods_of(a.time)};
   options.engine.hold_missing = a.missing == "hold";
   options.engine.max_models = a.max_models;
   options.cadence = cadence_of(a.every);
@@ -277,8 +282,10 @@ void add_stream(CLI::App& app) {
   cmd->add_flag("--predict-only,!--learn", a->predict_only,
                 "Predict and score, but learn nothing (default: --learn)");
   cmd->add_option("--horizon", a->horizon,
-                  "Forecast this many samples after each, inputs staying what they are")
+                  "Forecast this many samples after each; inputs stay what they are, but for those "
+                  "of --future")
       ->check(whole_number(1, ModelOptions::longest_horizon));
+  add_time_options(*cmd, a->time);
   cmd->add_option("--interval", a->interval,
                   "Bounds around every prediction that hold this fraction of targets, e.g. 0.9")
       ->check(CLI::Range(0.01, 0.999));

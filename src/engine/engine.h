@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -29,6 +30,8 @@ struct EngineOptions {
 
   ModelOptions model;
   bool hold_missing = false;  ///< the last values of missing inputs stand in for them
+  /// Fields whose inputs may be known ahead of their time, by name or place.
+  std::vector<std::string> future;
   std::size_t max_models = 10'000;
 };
 
@@ -59,6 +62,9 @@ class Engine final : private ModelListener {
   /// Counts and answers something that could not even be read as a record.
   const Answer* refuse(std::string reason);
 
+  /// What people should know since the last call: how far samples are apart, and the like.
+  std::vector<std::string> take_remarks();
+
   bool settled() const { return reader_.has_value(); }
   const Schema& schema() const;  ///< empty before
   bool has_keys() const { return !options_.fields.key.empty(); }
@@ -88,6 +94,12 @@ class Engine final : private ModelListener {
   std::unique_ptr<Learner> make() const;
   Recipe recipe() const;
   StreamModel* model_for(const Sample& sample);
+  const Answer* take(StreamModel& model);
+  const Answer* take_in_time(StreamModel& model);
+  const Answer* turn_away_incomplete();
+  void settle_future();
+  void write_forecast_times(const StreamModel& model);
+  void remark(std::string text);
   const Answer* answer(Answer answer);
   const Answer* turn_away(std::string reason);
   void go_on(Schema schema, const std::string& learner, bool with_seed);
@@ -110,6 +122,9 @@ class Engine final : private ModelListener {
   StreamModel* owing_ = nullptr;  // has something to learn
   Answer answer_;
   std::string reason_;
+  std::vector<std::string> forecast_times_;
+  std::vector<std::string> remarks_;  // that nobody has taken yet
+  std::set<std::string> said_;        // where there are many models, each but once
 };
 
 }  // namespace kalstream

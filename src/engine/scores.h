@@ -45,6 +45,9 @@ struct Counts {
   std::uint64_t gated = 0;     ///< updates the rule held back
   std::uint64_t rejected = 0;  ///< updates that would have done harm
   std::uint64_t held = 0;      ///< missing inputs, the last value taken for each
+  std::uint64_t untimely = 0;  ///< samples whose time had passed: not learnt
+  std::uint64_t repeated = 0;  ///< samples of the last one's time: not learnt again
+  std::uint64_t passed = 0;    ///< samples that never came, by their time
 
   void exchange(Archive& archive);
 };

@@ -35,6 +35,9 @@ struct StreamStatus {
   std::uint64_t updates_gated = 0;     ///< the rule chose not to learn
   std::uint64_t updates_rejected = 0;  ///< by the learner's own guard
   std::uint64_t inputs_held = 0;       ///< missing ones, the last value taken for each
+  std::uint64_t samples_late = 0;      ///< their time had passed: not learnt
+  std::uint64_t samples_repeated = 0;  ///< of the time of the one before: not learnt again
+  std::uint64_t samples_passed = 0;    ///< never came, as times tell
 
   std::uint64_t checkpoints_written = 0;
   std::uint64_t checkpoint_failures = 0;
@@ -57,6 +60,9 @@ struct StreamStatus {
 
   double covariance_trace = unknown;
   std::uint64_t resident_bytes = 0;  ///< 0: unknown
+
+  std::string step;             ///< between samples, of the only model; empty: no times
+  std::vector<double> periods;  ///< that its learner reckons with
 
   std::vector<std::string> expert_names;
   std::vector<double> expert_weights;  ///< as many, or fewer: those that are missing are unknown

@@ -80,6 +80,8 @@ void AnswerWriter::write_json(const Answer& a, std::string& to) const {
   if (shape_.keys) append_name(to, "key", a.key, true);
   if (!a.time.empty()) append_name(to, "time", a.time, a.time_is_text);
   fmt::format_to(std::back_inserter(to), "\"status\":\"{}\"", to_string(a.status));
+  if (!a.reason.empty())
+    fmt::format_to(std::back_inserter(to), ",\"reason\":{}", json_text(a.reason));
   if (a.held > 0) fmt::format_to(std::back_inserter(to), ",\"held\":{}", a.held);
   const auto part = [&](const char* name, auto values, const auto& append_all) {
     if (values.empty()) return;
@@ -90,6 +92,14 @@ void AnswerWriter::write_json(const Answer& a, std::string& to) const {
   part("prediction", a.prediction, append_numbers);
   part("interval", a.interval, append_intervals);
   part("target", a.target, append_numbers);
+  part("forecast_time", a.forecast_time, [&](std::string& text, auto times) {
+    text += '[';
+    for (std::size_t h = 0; h < times.size(); ++h) {
+      if (h > 0) text += ',';
+      text += a.time_is_text ? json_text(times[h]) : times[h];
+    }
+    text += ']';
+  });
   part("forecast", a.forecast,
        [&](std::string& text, auto v) { append_leads(text, v, n_d, append_numbers); });
   part("forecast_interval", a.forecast_interval,
@@ -117,7 +127,10 @@ void AnswerWriter::write_header(std::string& to) const {
   };
   add("target");
   add_bounds("prediction");
-  for (std::size_t h = 1; h <= shape_.horizon; ++h) add_bounds(fmt::format("forecast_{}", h));
+  for (std::size_t h = 1; h <= shape_.horizon; ++h) {
+    if (shape_.times) to += fmt::format(",forecast_{}_time", h);
+    add_bounds(fmt::format("forecast_{}", h));
+  }
   to += '\n';
 }
 
@@ -150,8 +163,11 @@ void AnswerWriter::write_csv(const Answer& a, std::string& to) const {
   };
   add(!a.target.empty(), [&](std::size_t k) { return a.target[k]; });
   add_bounds(a.prediction, a.interval);
-  for (std::size_t h = 0; h < shape_.horizon; ++h)
+  for (std::size_t h = 0; h < shape_.horizon; ++h) {
+    if (shape_.times)
+      add_name(h < a.forecast_time.size() ? std::string_view(a.forecast_time[h]) : "");
     add_bounds(lead(a.forecast, h), lead(a.forecast_interval, h));
+  }
 }
 
 }  // namespace kalstream
