@@ -75,7 +75,7 @@ std::vector<std::string> notes_on(const ForecastArguments& a, const Dataset& dat
                                   const std::vector<bool>& known, const Outlook& outlook) {
   std::vector<std::string> notes = remarks(data.schema);
   for (const std::string& remark : outlook.timeline.remarks)
-    if (notes.size() < 10 && remark.find("one sample every") == remark.npos)
+    if (notes.size() < 10 && remark.find("the step between samples is") == remark.npos)
       notes.push_back(remark);
   if (const std::string held = held_ahead(data.schema, known); !held.empty()) notes.push_back(held);
   const std::size_t behind = data.rows() - outlook.history;

@@ -122,11 +122,11 @@ void StreamClock::look_for_step() {
         found->unit == step_->unit &&
         std::abs(static_cast<double>(found->count) / static_cast<double>(step_->count) - 1) < 0.05;
     if (nearly_same || share_of_ones(*found) < 0.75) return;
-    remark("samples come every " + to_string(*found, calendar_) + " now, no more every " +
+    remark("the step between samples is " + to_string(*found, calendar_) + " now, no more " +
            to_string(*step_, calendar_));
   } else if (found) {
-    remark((irregular_ ? "samples come every " + to_string(*found, calendar_) + " now"
-                       : "one sample every " + to_string(*found, calendar_)));
+    remark("the step between samples is " + to_string(*found, calendar_) +
+           (irregular_ ? " now" : ""));
   } else if (step_) {
     if (share_of_ones(*step_) >= 0.25) return;
     irregular_ = true;

@@ -35,7 +35,7 @@ TEST(StreamClock, FindsTheStepFromAFewSamples) {
   EXPECT_EQ(clock.text(), "1 hour");
   EXPECT_EQ(clock.periods(), (std::vector<double>{24, 168}));
   EXPECT_EQ(*clock.after(2), 5 * hour);
-  EXPECT_EQ(clock.take_remark(), "one sample every 1 hour");
+  EXPECT_EQ(clock.take_remark(), "the step between samples is 1 hour");
   EXPECT_EQ(clock.take_remark(), "");
 }
 

@@ -69,19 +69,36 @@ std::string text_chart(const Panel& panel, const TextChartStyle& style) {
   const std::size_t width = std::max<std::size_t>(style.width, margin + 12) - margin - 1;
   const std::size_t height = std::max<std::size_t>(style.height, 3);
   TextGrid grid(width, height);
-  for (const Series& s : panel.series)
-    for (std::size_t k = 0; k < std::min(s.low.size(), s.high.size()); ++k) {
-      if (!std::isfinite(s.low[k]) || !std::isfinite(s.high[k])) continue;
-      const std::size_t from = y.place(s.low[k], height);
-      for (std::size_t v = from; v <= y.place(s.high[k], height); ++v)
-        grid.at(x.place(x_at(s, k), width), v) = TextGrid::band;
+  // Between neighbours lie as many columns as it takes; bands first, for lines lie upon them.
+  const auto each_column = [&](const Series& s, const auto& draw) {
+    for (std::size_t k = 0; k < s.y.size(); ++k) {
+      const std::size_t to = x.place(x_at(s, k), width);
+      const std::size_t from = k == 0 ? to : std::min(to, x.place(x_at(s, k - 1), width) + 1);
+      for (std::size_t column = from; column <= to; ++column) {
+        const double part = static_cast<double>(to - column) /
+                            static_cast<double>(std::max<std::size_t>(1, to - from + 1));
+        draw(column, k, part);
+      }
     }
-  for (std::size_t n = 0; n < panel.series.size(); ++n) {
-    const Series& s = panel.series[n];
-    for (std::size_t k = 0; k < s.y.size(); ++k)
-      if (s.y[k] >= y.low && s.y[k] <= y.high)
-        grid.at(x.place(x_at(s, k), width), y.place(s.y[k], height)) = static_cast<int>(n);
-  }
+  };
+  const auto between = [](const std::vector<double>& v, std::size_t k, double part) {
+    return k == 0 || part == 0 ? v[k] : part * v[k - 1] + (1 - part) * v[k];
+  };
+  for (const Series& s : panel.series)
+    each_column(s, [&](std::size_t column, std::size_t k, double part) {
+      if (k >= s.low.size() || k >= s.high.size()) return;
+      const double low = between(s.low, k, part);
+      const double high = between(s.high, k, part);
+      if (!std::isfinite(low) || !std::isfinite(high)) return;
+      for (std::size_t v = y.place(low, height); v <= y.place(high, height); ++v)
+        grid.at(column, v) = TextGrid::band;
+    });
+  for (std::size_t n = 0; n < panel.series.size(); ++n)
+    each_column(panel.series[n], [&](std::size_t column, std::size_t k, double part) {
+      const double value = between(panel.series[n].y, k, part);
+      if (value >= y.low && value <= y.high)
+        grid.at(column, y.place(value, height)) = static_cast<int>(n);
+    });
 
   const auto coloured = [&](const char* code, const char* text) {
     return style.colours ? std::string("\x1b[") + code + 'm' + text + "\x1b[0m" : text;
@@ -95,8 +112,8 @@ std::string text_chart(const Panel& panel, const TextChartStyle& style) {
       const int what = grid.at(column, row);
       line += what == TextGrid::empty  ? " "
               : what == TextGrid::band ? coloured("2;36", "░")
-              : what == 0          ? coloured("2", "·")
-                                   : coloured("1;36", "•");
+              : what == 0              ? coloured("2", "·")
+                                       : coloured("1;36", "•");
     }
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + '\n';
