@@ -128,7 +128,7 @@ double error_with(const std::vector<bool>& known) {
 }
 
 TEST(Future, InputsKnownAheadAreUsedAndOthersHeld) {
-  EXPECT_LT(error_with({true, false}), 0.01);
+  EXPECT_LT(error_with({true, false}), 0.05);
   EXPECT_GT(error_with({}), 0.5);
 }
 

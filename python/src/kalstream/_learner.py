@@ -304,11 +304,11 @@ class Forecaster(_core.Forecaster):
 
     >>> learner = Learner("ar", inputs=0)
     >>> forecaster = Forecaster(learner, horizon=3, interval=None)
-    >>> for t in range(50):
+    >>> for t in range(500):
     ...     report = learner.learn(None, float(t % 5))
     ...     forecaster.learn(float(t % 5))
-    >>> forecaster.forecast().round(1).ravel().tolist()
-    [0.0, 1.0, 2.0]
+    >>> (forecaster.forecast() + 0.5).astype(int).ravel().tolist()
+    [0, 1, 2]
     """
 
     def __init__(self, learner: Learner, horizon: int, interval: float | None = 0.9) -> None:
