@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <span>
 #include <utility>
 
 #include "core/archive.h"
@@ -107,15 +108,15 @@ StreamClock::Verdict StreamClock::turn_away(Kind kind, std::int64_t moment) {
 }
 
 void StreamClock::look_for_step() {
-  const bool enough = moments_.size() >= most_moments;
-  if (step_ && !enough) return;
+  if (step_ && moments_.size() < few_moments) return;
   const auto found = find_step(moments_, calendar_);
   if (found && found == step_) return;
   const auto share_of_ones = [&](const TimeStep& step) {
+    const auto last = std::span(moments_).last(std::min(moments_.size(), few_moments));
     double ones = 0;
-    for (std::size_t k = 1; k < moments_.size(); ++k)
-      ones += std::abs(step.between(moments_[k - 1], moments_[k]) - 1) < 0.3 ? 1 : 0;
-    return ones / static_cast<double>(moments_.size() - 1);
+    for (std::size_t k = 1; k < last.size(); ++k)
+      ones += std::abs(step.between(last[k - 1], last[k]) - 1) < 0.3 ? 1 : 0;
+    return ones / static_cast<double>(last.size() - 1);
   };
   if (found && step_) {
     const bool nearly_same =
@@ -132,7 +133,7 @@ void StreamClock::look_for_step() {
     irregular_ = true;
     remark("samples do not come at equal distances of time any more");
   } else {
-    if (!enough || irregular_) return;
+    if (moments_.size() < most_moments || irregular_) return;
     irregular_ = true;
     remark("samples do not come at equal distances of time");
   }

@@ -66,6 +66,13 @@ bool is_weekend(std::int64_t moment) {
 
 using Differences = std::vector<double>;
 
+Differences differences(std::span<const std::int64_t> moments) {
+  Differences apart;
+  for (std::size_t k = 1; k < moments.size(); ++k)
+    apart.push_back(nanoseconds_between(moments[k - 1], moments[k]));
+  return apart;
+}
+
 // The same day of every month, or the last one.
 std::optional<TimeStep> months_of(std::span<const std::int64_t> moments) {
   const Month first(moments.front());
@@ -238,17 +245,15 @@ std::int64_t TimeStep::after(std::int64_t moment, std::int64_t n) const {
 std::optional<TimeStep> find_step(std::span<const std::int64_t> moments, bool calendar) {
   constexpr std::size_t fewest = 4;
   if (moments.size() < fewest) return {};
+  const auto last = moments.last(std::min(moments.size(), few_moments));
   if (calendar)
-    if (const auto months = months_of(moments)) return months;
-  Differences apart;
-  for (std::size_t k = 1; k < moments.size(); ++k)
-    apart.push_back(nanoseconds_between(moments[k - 1], moments[k]));
-  std::optional<double> step = exact_step(apart);
-  if (!step) step = rough_step(apart);
+    if (const auto months = months_of(last)) return months;
+  std::optional<double> step = exact_step(differences(last));
+  if (!step) step = rough_step(differences(moments));
   constexpr double longest = 9e18;
   if (!step || *step < 1 || *step > longest) return {};
   const TimeStep found{.count = std::llround(*step)};
-  if (calendar && found.count == one_day && are_workdays(moments))
+  if (calendar && found.count == one_day && are_workdays(last))
     return TimeStep{.unit = TimeStep::Unit::workdays, .count = 1};
   return found;
 }

@@ -38,8 +38,10 @@ double nanoseconds_between(std::int64_t a, std::int64_t b);
 /// `calendar`: they are moments of the calendar.
 std::optional<TimeStep> find_step(std::span<const std::int64_t> moments, bool calendar);
 
-/// Differences of most_moments − 1 samples are enough to tell.
-inline constexpr std::size_t most_moments = 13;
+/// The last few moments are enough to tell a step that is kept to; to tell one that is not, from
+/// samples that come at any time, it takes more of them.
+inline constexpr std::size_t few_moments = 13;
+inline constexpr std::size_t most_moments = 25;
 
 /// "1 hour", "5 minutes", "3 months"; of another clock than the calendar's "0.1".
 std::string to_string(const TimeStep& step, bool calendar = true);
