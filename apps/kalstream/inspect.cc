@@ -20,6 +20,7 @@
 #include "learner/footprint.h"
 #include "schema/rules.h"
 #include "stores/folder_store.h"
+#include "time_options.h"
 #include "view/progress.h"
 #include "view/table.h"
 
@@ -94,6 +95,8 @@ void describe(const Dataset& data) {
   if (!data.time_name.empty())
     fmt::print("time: {} ({}), from {} to {}\n", data.time_name, to_string(data.schema.time_form),
                data.times.front(), data.times.back());
+  if (const std::string time = time_report({}, timeline_of(data), {}); !time.empty())
+    fmt::print("{}\n", time);
   for (const std::string& remark : remarks(data.schema)) fmt::print("{}\n", remark);
   if (data.n_inputs() == 0)
     fmt::print("A time series: fine for auto, ar and naive; others need --lags 8.\n");
@@ -176,6 +179,8 @@ void describe_weights(const std::vector<std::string>& experts, std::span<const d
 void describe(const std::string& name, const Learner& learner) {
   const Recipe& recipe = *learner.recipe();
   describe({name, recipe.options, recipe.scaled});
+  if (const auto periods = learner.periods(); !periods.empty())
+    fmt::print("\nperiods: {}\n", period_text({periods.begin(), periods.end()}));
   describe_weights(expert_names(recipe.options), learner.state().weights);
 }
 
@@ -185,6 +190,7 @@ void describe(const StreamModel& model) {
   const auto number = [](double v) { return view::format_number(v, 4); };
   fmt::print("{} samples, {} waiting for a target; RMSE {}, MAE {}, NSE {}\n", model.samples(),
              model.pending(), number(errors.rmse), number(errors.mae), number(errors.nse));
+  if (model.clock().has_started()) fmt::print("step: {}\n", model.clock().text());
   if (scores.intervals() > 0)
     fmt::print("intervals held {:.1f} % of {} targets\n", 100 * scores.coverage(),
                scores.intervals());
@@ -241,9 +247,11 @@ void describe_file(const std::string& file, const std::string& key) {
       const Counts counts = summary_of(checkpoint).counts;
       fmt::print(
           "\nstream: {} records, {} refused; {} samples, {} targets learnt, {} missing, {} too "
-          "late; {} updates gated, {} rejected; {} inputs held\n",
+          "late; {} updates gated, {} rejected; {} inputs held; by their times {} never came, {} "
+          "were too late, {} repeated\n",
           counts.records, counts.refused, counts.samples, counts.learnt, counts.missing,
-          counts.late, counts.gated, counts.rejected, counts.held);
+          counts.late, counts.gated, counts.rejected, counts.held, counts.passed, counts.untimely,
+          counts.repeated);
     }
   } catch (const SnapshotError& error) {
     throw SnapshotError(fmt::format("{}: {}", file, error.what()));

@@ -26,6 +26,8 @@ constexpr const char* examples = R"(Examples:
                                                     two targets, and forecasts ten rows ahead
   kalstream run my.csv --interval 0.9 --plot-predictions p.svg
                                                     predictions and their bounds, drawn
+  kalstream forecast load.csv --horizon 48 --plot load.svg
+                                                    what comes next, with times and bounds
   kalstream stream --follow log.jsonl --interval 0.9 --checkpoint state.kal --resume
                                                     answer a live stream line by line, for months
   kalstream run 'gen:addition?n=3' --learner ekf --unscaled --stop-when-sustained
@@ -83,6 +85,7 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   app.get_formatter()->column_width(34);
   cli::add_run(app);
+  cli::add_forecast(app);
   cli::add_stream(app);
   cli::add_demo(app);
   cli::add_generate(app);

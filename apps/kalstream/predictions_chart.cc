@@ -12,26 +12,6 @@ namespace {
 
 constexpr std::size_t most_panels = 6;
 
-// A band may be wide, as in the beginning, but must not make lines of all else: the axis ends half
-// the height of target and prediction beyond them.
-void limit_axis(view::Panel& panel) {
-  double low = INFINITY;
-  double high = -INFINITY;
-  for (const view::Series& series : panel.series)
-    for (const double y : series.y) {
-      low = std::fmin(low, y);
-      high = std::fmax(high, y);
-    }
-  const double room = (high - low) / 2;
-  if (!(room > 0)) return;
-  for (const view::Series& series : panel.series) {
-    for (const double y : series.low)
-      if (y < low - room) panel.y_low = low - room;
-    for (const double y : series.high)
-      if (y > high + room) panel.y_high = high + room;
-  }
-}
-
 view::Panel panel_of(const Dataset& data, const Outcome& outcome, std::size_t k, std::size_t rows) {
   const RunResult& run = outcome.runs.front();
   const std::size_t n_d = data.n_targets();
@@ -50,7 +30,7 @@ view::Panel panel_of(const Dataset& data, const Outcome& outcome, std::size_t k,
   }
   view::Panel panel{
       .x_label = "row", .y_label = name, .series = {std::move(prediction), std::move(target)}};
-  limit_axis(panel);
+  limit_axis(panel, 0.5);
   return panel;
 }
 
@@ -65,6 +45,24 @@ std::string period(const Dataset& data, const std::vector<Outcome>& outcomes, st
 }
 
 }  // namespace
+
+void limit_axis(view::Panel& panel, double share) {
+  double low = INFINITY;
+  double high = -INFINITY;
+  for (const view::Series& series : panel.series)
+    for (const double y : series.y) {
+      low = std::fmin(low, y);
+      high = std::fmax(high, y);
+    }
+  const double room = share * (high - low);
+  if (!(room > 0)) return;
+  for (const view::Series& series : panel.series) {
+    for (const double y : series.low)
+      if (y < low - room) panel.y_low = low - room;
+    for (const double y : series.high)
+      if (y > high + room) panel.y_high = high + room;
+  }
+}
 
 std::string predictions_chart(const Dataset& data, const std::vector<Outcome>& outcomes,
                               std::size_t rows, double coverage) {

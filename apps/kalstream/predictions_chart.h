@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "eval/comparison.h"
+#include "view/chart.h"
 
 namespace kalstream::cli {
 
@@ -12,5 +13,9 @@ namespace kalstream::cli {
 /// with the bounds, which were to hold the part `coverage` of the targets; 0: there are none.
 std::string predictions_chart(const Dataset& data, const std::vector<Outcome>& outcomes,
                               std::size_t rows, double coverage);
+
+/// A band may be wide, as in the beginning, but must not make lines of all else: the axis ends this
+/// share of the lines' height beyond them.
+void limit_axis(view::Panel& panel, double share);
 
 }  // namespace kalstream::cli

@@ -18,13 +18,12 @@
 #include "learner/footprint.h"
 #include "run_arguments.h"
 #include "run_output.h"
+#include "schema/future.h"
 #include "view/progress.h"
 #include "view/table.h"
 
 namespace kalstream::cli {
 namespace {
-
-constexpr std::size_t longest_csv_horizon = 1000;
 
 // The published experiments let the window fill up first.
 std::size_t warm_up(const RunArguments& a) {
@@ -39,7 +38,8 @@ std::size_t published_rows(const RunArguments& a, const Dataset& data) {
 
 // All of a file unless --steps says less; a generator has no end.
 Dataset load_data(const RunArguments& a, const Schema& like) {
-  const ReadOptions options{.fields = a.fields, .columns = a.columns, .like = like};
+  ReadOptions options{.fields = a.fields, .columns = a.columns, .like = like};
+  options.fields.elapsed = a.time.elapsed == "yes";
   if (a.steps > 0) return load(a.data, a.steps + a.horizon, options);
   if (!is_generated(a.data)) return load(a.data, 0, options);
   const std::size_t rows = a.preset.empty() ? 5000 : published_rows(a, load(a.data, 1, options));
@@ -129,16 +129,23 @@ void keep_within_budget(const RunArguments& a, const Dataset& data,
 
 void run(const RunArguments& a) {
   auto seeds = parse_seeds(a.seeds);
-  if (!a.csv.empty() && a.horizon > longest_csv_horizon)
-    throw std::invalid_argument(
-        fmt::format("--csv has a column per forecast: at most --horizon {}", longest_csv_horizon));
+  const auto periods = periods_of(a.time);
   if (!a.save.empty() && (a.learners.size() != 1 || seeds.size() != 1 || a.save == "-"))
     throw std::invalid_argument("--save is for one learner, one seed and a file");
   check_outputs(a);
   const Learnt learnt_before = a.start.empty() ? Learnt{} : read_learnt(a.start);
   const Learner* start = learnt_before.learner.get();
   Dataset data = load_data(a, learnt_before.schema);
-  const auto held = a.missing == "hold" ? hold_last_inputs(data) : std::vector<std::size_t>{};
+  const std::vector<bool> named = known_ahead(data.schema, a.time.future);
+  const std::vector<bool> ahead = a.time.future.empty() ? std::vector<bool>{} : named;
+  use_rows_ahead(data, ahead);
+  const auto held =
+      a.missing == "hold" ? hold_last_inputs(data, ahead) : std::vector<std::size_t>{};
+  TimeArguments time = a.time;
+  if (start != nullptr && time.elapsed.empty()) time.elapsed = "as before";
+  const std::string elapsed_remark = settle_elapsed(time, data);
+  const std::vector<bool> known = known_ahead(data.schema, a.time.future);
+  const std::vector<bool> future = a.time.future.empty() ? std::vector<bool>{} : known;
   const std::size_t steps = rows_to_run(a, data);
 
   if (start) seeds = {start->recipe()->options.network.seed};
@@ -166,7 +173,10 @@ void run(const RunArguments& a) {
                      .coverage = a.interval,
                      .surprise = a.surprise,
                      .alarm_rate = a.alarm_rate,
-                     .keep_forecasts = !a.csv.empty()},
+                     .keep_forecasts = !a.csv.empty(),
+                     .known_ahead = future,
+                     .all_known_ahead = !a.preset.empty(),  // as published
+                     .periods = periods},
       .jobs = a.jobs};
   if (!a.save.empty()) options.on_finished = keep;
   check_memory(contenders, data, options);
@@ -175,7 +185,12 @@ void run(const RunArguments& a) {
   const auto outcomes = compare_with_progress(data.name, contenders, data, options,
                                               !a.quiet && view::is_terminal(stderr));
 
-  write_results(a, {data, held, steps, contenders, outcomes});
+  std::string remark = elapsed_remark;
+  if (a.horizon > 0 && a.preset.empty())
+    if (const std::string held_inputs = held_ahead(data.schema, known); !held_inputs.empty())
+      remark += (remark.empty() ? "" : "\n") + held_inputs;
+  const Timeline timeline = timeline_of(data, options.evaluation.known_ahead);
+  write_results(a, {data, held, steps, contenders, outcomes, timeline, remark});
   if (!a.save.empty()) write_snapshot(a.save, *learnt, data.schema);
 }
 

@@ -6,6 +6,7 @@
 #include "commands.h"
 #include "eval/parallel.h"
 #include "field_options.h"
+#include "kalstream/forecaster.h"
 #include "kalstream/settings.h"
 
 namespace kalstream::cli {
@@ -34,8 +35,10 @@ void add_data_options(CLI::App& cmd, RunArguments& a) {
                  "preset, as published)")
       ->check(whole_number(0, 1e12));
   cmd.add_option("--horizon", a.horizon,
-                 "Also score forecasts this many rows ahead (kNSE), given the inputs until then")
-      ->check(whole_number(1, 1e12));
+                 "Also score forecasts this many rows ahead (kNSE); inputs are held at their last "
+                 "values, but for those of --future")
+      ->check(whole_number(1, Forecaster::longest_horizon));
+  add_time_options(cmd, a.time);
   cmd.add_option("--interval", a.interval,
                  "Bounds around every prediction that hold this fraction of targets, e.g. 0.9")
       ->check(CLI::Range(0.01, 0.999));

@@ -9,6 +9,7 @@
 
 #include "data/source.h"
 #include "scaling.h"
+#include "time_options.h"
 
 namespace kalstream::cli {
 
@@ -16,6 +17,7 @@ struct RunArguments {
   std::string data;
   FieldChoice fields;
   std::vector<std::string> columns;
+  TimeArguments time;
   std::string missing = "refuse";
   std::size_t lags = 0;
   std::size_t steps = 0;

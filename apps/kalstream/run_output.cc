@@ -29,6 +29,9 @@ void print_tables(const RunArguments& a, const RunReport& r) {
              plural(r.data.n_inputs(), "input"), plural(r.data.n_targets(), "target"),
              plural(r.outcomes.front().seeds.size(), "seed"),
              a.interval > 0 ? fmt::format("; intervals for {:.4g} %", 100 * a.interval) : "");
+  const std::vector<double>& found = r.outcomes.front().runs.front().periods;
+  if (const std::string time = time_report(a.time, r.timeline, found); !time.empty())
+    fmt::print("{}\n", time);
   if (!a.preset.empty()) {
     const auto [experiment, published] = experiment_for(a.preset, r.data);
     fmt::print("preset {}: {} {}\n", a.preset,
@@ -83,6 +86,16 @@ std::string remarks_on_fields(const Dataset& data) {
   return text;
 }
 
+// The step is in the report; what is unusual is told here.
+std::string remarks_on_time(const RunReport& r) {
+  std::string text;
+  for (std::size_t k = 1; k < r.timeline.remarks.size() && k < 5; ++k)
+    text += r.timeline.remarks[k] + "\n";
+  if (!r.timeline.remarks.empty() && r.timeline.found.empty())
+    text += r.timeline.remarks.front() + "\n";
+  return r.remark.empty() ? text : text + r.remark + "\n";
+}
+
 // How many inputs the last values stood in for, in the rows gone through.
 std::string remark_on_held(const RunReport& r) {
   const auto held = r.held.first(std::min(r.steps, r.held.size()));
@@ -120,16 +133,19 @@ void write_results(const RunArguments& a, const RunReport& r) {
     if (to.empty()) return;
     to == "-" ? fmt::print("{}", text()) : write_file(to, text());
   };
-  write(a.json, [&] { return results_json(r.data, r.contenders, a.interval, r.held, r.outcomes); });
-  write(a.csv, [&] { return predictions_csv(r.data, r.held, r.outcomes); });
+  write(a.json, [&] {
+    return results_json(r.data, r.contenders, a.interval, r.held, r.outcomes, &r.timeline);
+  });
+  write(a.csv, [&] { return predictions_csv(r.data, r.held, r.outcomes, &r.timeline); });
   write(a.plot, [&] { return learning_curves(r.data, r.outcomes); });
   write(a.plot_predictions,
         [&] { return predictions_chart(r.data, r.outcomes, a.plot_rows, a.interval); });
   write(a.plot_weights, [&] { return weight_curves(r.data, r.contenders, r.outcomes); });
   std::fflush(stdout);
   if (!a.quiet)
-    fmt::print(stderr, "{}{}{}{}{}", remarks_on_fields(r.data), remark_on_held(r),
-               remark_on_anomalies(a, r.outcomes), remarks(r.data, r.outcomes, a.horizon),
+    fmt::print(stderr, "{}{}{}{}{}{}", remarks_on_fields(r.data), remarks_on_time(r),
+               remark_on_held(r), remark_on_anomalies(a, r.outcomes),
+               remarks(r.data, r.outcomes, a.horizon),
                remarks_on_options(a, r.data, r.contenders));
 }
 

@@ -17,6 +17,8 @@ struct RunReport {
   std::size_t steps = 0;
   const std::vector<Contender>& contenders;
   const std::vector<Outcome>& outcomes;
+  const Timeline& timeline;
+  std::string remark;  ///< on inputs and their future; empty: none
 };
 
 /// Files that would be overwritten by mistake or cannot be written are found before the work.

@@ -22,6 +22,7 @@
 #include "stream/memory_limit.h"
 #include "stream/text_sink.h"
 #include "stream_summary.h"
+#include "time_options.h"
 #include "view/table.h"
 
 namespace kalstream::cli {
@@ -32,6 +33,7 @@ struct StreamArguments {
   std::string format;
   std::vector<std::string> columns;
   FieldChoice fields;
+  TimeArguments time;
   std::size_t max_models = 10'000;
   std::string memory;
   std::string learner = "auto";
@@ -161,6 +163,8 @@ DriverOptions options_of(const StreamArguments& a,
                          const std::function<void(const std::string&)>& say) {
   DriverOptions options;
   options.engine.fields = a.fields;
+  options.engine.fields.elapsed = a.time.elapsed == "yes";
+  options.engine.future = a.time.future;
   if (a.start.empty()) {
     options.engine.recipe = recipe_of(a, say);
   } else {
@@ -173,7 +177,8 @@ DriverOptions options_of(const StreamArguments& a,
                           .surprise = a.surprise || a.alarm_rate > 0,
                           .alarm_rate = a.alarm_rate,
                           .horizon = a.horizon,
-                          .max_delay = a.max_delay};
+                          .max_delay = a.max_delay,
+                          .periods = periods_of(a.time)};
   options.engine.hold_missing = a.missing == "hold";
   options.engine.max_models = a.max_models;
   options.engine.memory = a.memory.empty() ? memory_allowed() / 2 : bytes_of(a.memory);
@@ -286,8 +291,10 @@ void add_stream(CLI::App& app) {
   cmd->add_flag("--predict-only,!--learn", a->predict_only,
                 "Predict and score, but learn nothing (default: --learn)");
   cmd->add_option("--horizon", a->horizon,
-                  "Forecast this many samples after each, inputs staying what they are")
+                  "Forecast this many samples after each; inputs stay what they are, but for those "
+                  "of --future")
       ->check(whole_number(1, ModelOptions::longest_horizon));
+  add_time_options(*cmd, a->time);
   cmd->add_option("--interval", a->interval,
                   "Bounds around every prediction that hold this fraction of targets, e.g. 0.9")
       ->check(CLI::Range(0.01, 0.999));

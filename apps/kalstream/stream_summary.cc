@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "time_options.h"
 #include "view/table.h"
 
 namespace kalstream::cli {
@@ -24,10 +25,16 @@ std::string summary(const StreamStatus& s) {
   also(s.labels_late, "targets too late");
   also(s.inputs_held, "inputs held");
   also(s.anomalies, "anomalies");
+  also(s.samples_passed, "never came");
+  also(s.samples_late, "too late");
+  also(s.samples_repeated, "repeated");
   also(s.lines_refused, "lines refused");
   also(s.updates_rejected, "updates rejected");
   also(s.models_in_memory + s.models_on_disk > 1 ? s.models_in_memory + s.models_on_disk : 0,
        "models");
+  if (!s.step.empty()) text += "\nstep: " + s.step;
+  if (!s.periods.empty())
+    text += fmt::format("{}periods: {}", s.step.empty() ? "\n" : "; ", period_text(s.periods));
   if (!std::isnan(s.errors.rmse)) {
     text += fmt::format("\nRMSE {}, MAE {}, NSE {}", number(s.errors.rmse), number(s.errors.mae),
                         number(s.errors.nse));
@@ -74,6 +81,11 @@ std::string summary_json(const StreamStatus& s) {
                                     {"late", s.labels_late},
                                     {"held", s.inputs_held},
                                     {"anomalies", s.anomalies},
+                                    {"never_came", s.samples_passed},
+                                    {"too_late", s.samples_late},
+                                    {"repeated", s.samples_repeated},
+                                    {"step", s.step},
+                                    {"periods", s.periods},
                                     {"lines", s.lines_read},
                                     {"refused", s.lines_refused},
                                     {"gated", s.updates_gated},

@@ -39,6 +39,7 @@ struct FieldChoice {
   std::string time;                     ///< empty: found; "none": there is none
   std::string id = "id";                ///< names a sample, if there is a field of this name
   std::string key;                      ///< names a model; empty: there is but one
+  bool elapsed = false;                 ///< the time since the sample before is an input
 
   bool has_no_inputs() const { return inputs.size() == 1 && inputs.front() == "none"; }
 };
@@ -49,7 +50,9 @@ struct Schema {
     std::string name;
     Role role = Role::left_out;
     std::string reason;  ///< why it was left out, or taken for what it is where that is a guess
-    bool later = false;  ///< was not in the first record: a target or an id that may still come
+    /// Was not in the first record: a target or an id that may still come; an input that is the
+    /// time since the sample before.
+    bool later = false;
     /// Of an input that is a category: the values seen so far, each an input of its own that is 1
     /// for this value and 0 otherwise; the last of `slots` inputs is for all further values.
     std::size_t slots = 0;  ///< 0: a number

@@ -33,6 +33,7 @@ struct Dataset {
   std::string time_name;              ///< empty: there are no times
   std::vector<std::string> times;     ///< of each row, as written
   std::vector<std::int64_t> moments;  ///< the same in nanoseconds since 1970, or no_moment
+  std::vector<std::int64_t> ticks;    ///< the same for a clock to follow (Sample::tick)
   Schema schema;                      ///< empty if generated
   Dialect dialect;                    ///< of lines of text
   std::size_t labels = 0;  ///< rows that only bring an earlier one's target: not among these

@@ -163,6 +163,7 @@ class Building {
     if (reader.schema().find(Role::time) != nullptr) {
       data_.times.push_back(sample_.time);
       data_.moments.push_back(sample_.has_moment ? sample_.moment : Dataset::no_moment);
+      data_.ticks.push_back(sample_.tick.value_or(Dataset::no_moment));
     }
     ++rows_;
   }

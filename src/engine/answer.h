@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "kalstream/interval.h"
@@ -15,7 +16,9 @@ struct Answer {
     predicted,  ///< the target is missing, or may still come
     learnt,     ///< the target came with the sample (if the model learns)
     labelled,   ///< this is the target of an earlier sample
-    late,       ///< no sample of this id waits for a target
+    late,       ///< no sample of this id waits for a target; or, with a reason, its time has passed
+    repeated,   ///< a sample of the last one's time: not learnt a second time
+    ahead,      ///< inputs known ahead of their time, kept until then
     refused,    ///< the record cannot be used: `reason` says why
   };
 
@@ -32,11 +35,12 @@ struct Answer {
   std::size_t held = 0;  ///< missing inputs whose last value stands in
 
   std::span<const double> prediction;
-  std::span<const Interval> interval;  ///< of the prediction; empty if not asked for
-  std::span<const double> target;      ///< empty: none
-  std::span<const double> surprise;    ///< of the target; empty if not asked for, or there is none
-  bool anomaly = false;                ///< so surprising that it is to be told
-  std::span<const double> forecast;    ///< horizon × outputs
+  std::span<const Interval> interval;          ///< of the prediction; empty if not asked for
+  std::span<const double> target;              ///< empty: none
+  std::span<const double> surprise;            ///< of the target; empty if not asked for, or none
+  bool anomaly = false;                        ///< so surprising that it is to be told
+  std::span<const double> forecast;            ///< horizon × outputs
+  std::span<const std::string> forecast_time;  ///< as times are written; empty: not known
   std::span<const Interval> forecast_interval;
 };
 

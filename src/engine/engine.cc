@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "core/archive.h"
 #include "core/finite.h"
@@ -10,7 +11,9 @@
 #include "kalstream/settings.h"
 #include "kalstream/snapshot.h"
 #include "learner/footprint.h"
+#include "schema/future.h"
 #include "schema/rules.h"
+#include "schema/time_text.h"
 
 namespace kalstream {
 namespace {
@@ -51,12 +54,12 @@ const Answer* Engine::take(const Record& record) {
   ++counts_.records;
   if ((!settled() || to_be_checked_) && !settle(record)) return &answer_;
   if (!reader_->read(record, sample_)) return turn_away(reader_->problem());
+  if (sample_.kind == Sample::Kind::inputs && !options_.future.empty())
+    if (StreamModel* known = models_->find(sample_.key)) known->fill_known(sample_);
+  const bool may_be_ahead = !options_.future.empty() && sample_.d.empty() && sample_.tick;
   const bool label = sample_.kind == Sample::Kind::label;
-  if (!label && sample_.missing > 0 && !options_.hold_missing)
-    return turn_away(
-        "without a number: " + reader_->missing_inputs(sample_) +
-        "; every line needs all inputs (or an id and the target of an earlier one); with "
-        "--missing hold they keep their last values");
+  if (!label && sample_.missing > 0 && !options_.hold_missing && !may_be_ahead)
+    return turn_away_incomplete();
   if (!std::ranges::all_of(sample_.x, is_usable) || !std::ranges::all_of(sample_.d, is_usable))
     return turn_away(
         "a number is beyond ±1e100; rescale the data, or leave it away if it is missing");
@@ -70,14 +73,72 @@ const Answer* Engine::take(const Record& record) {
     return turn_away(error.what());
   }
   if (model == nullptr) return answer({.status = Answer::Status::late});
-  if (!label && !model->complete(sample_.x))
+  if (may_be_ahead && model->is_ahead(sample_)) return answer(model->keep_ahead(sample_));
+  if (!label && sample_.missing > 0 && !options_.hold_missing) return turn_away_incomplete();
+  if (!label && schema().find(Role::time) != nullptr) return take_in_time(*model);
+  return take(*model);
+}
+
+// What comes too late, or again, is not learnt. Targets of samples that wait for them are no
+// samples.
+const Answer* Engine::take_in_time(StreamModel& model) {
+  const bool is_next = !sample_.tick || !model.clock().has_started() || model.clock().is_off() ||
+                       *sample_.tick > model.clock().last();
+  if (!sample_.d.empty() && model.waits_for(sample_.id) && (sample_.x.empty() || !is_next)) {
+    sample_.kind = Sample::Kind::label;
+    return take(model);
+  }
+  if (options_.model.elapsed) sample_.x.back() = model.clock().elapsed(sample_.tick);
+  if (model.can_complete(sample_.x)) {
+    const StreamClock::Verdict verdict = model.arrive(sample_, *this);
+    if (const std::string text = model.clock().take_remark(); !text.empty())
+      remark((sample_.key.empty() ? "" : sample_.key + ": ") + text);
+    if (verdict.kind == StreamClock::Kind::late) {
+      reason_ = "its time is before that of the last sample";
+      return answer({.status = Answer::Status::late, .reason = reason_});
+    }
+    if (verdict.kind == StreamClock::Kind::repeated) {
+      reason_ = "there was a sample of this time";
+      return answer({.status = Answer::Status::repeated, .reason = reason_});
+    }
+    counts_.passed += verdict.missing;
+  }
+  return take(model);
+}
+
+const Answer* Engine::take(StreamModel& model) {
+  const bool label = sample_.kind == Sample::Kind::label;
+  if (!label && !model.complete(sample_.x))
     return turn_away("no number has come yet for " + reader_->missing_inputs(sample_) +
                      ", so there is none to hold; lines are refused until one has");
   counts_.held += sample_.missing;
   if (!label && listener_ != nullptr) listener_->took(sample_.x);
-  owing_ = model;
-  return answer(model->take(sample_, *this));
+  owing_ = &model;
+  const Answer said = model.take(sample_, *this);
+  answer(said);
+  if (!said.forecast.empty()) write_forecast_times(model);
+  if (model.held_known())
+    remark(
+        "inputs known ahead are not known for all of the horizon: there they are held at their "
+        "last values");
+  return &answer_;
 }
+
+void Engine::write_forecast_times(const StreamModel& model) {
+  if (!sample_.tick || !model.clock().step()) return;
+  const TimeText text(sample_.time, *sample_.tick, schema().time_form);
+  forecast_times_.clear();
+  for (std::size_t lead = 1; lead <= options_.model.horizon; ++lead)
+    forecast_times_.push_back(text.write(*model.clock().after(lead)));
+  answer_.forecast_time = forecast_times_;
+}
+
+void Engine::remark(std::string text) {
+  constexpr std::size_t enough = 100;
+  if (said_.size() < enough && said_.insert(text).second) remarks_.push_back(std::move(text));
+}
+
+std::vector<std::string> Engine::take_remarks() { return std::exchange(remarks_, {}); }
 
 // The target of an unknown sample makes no model.
 StreamModel* Engine::model_for(const Sample& sample) {
@@ -95,10 +156,20 @@ void Engine::require_width(const StreamModel& model) const {
 }
 
 const Answer* Engine::answer(Answer answer) {
-  if (answer.status == Answer::Status::late)
-    ++counts_.late;
-  else if (answer.status != Answer::Status::labelled)
-    ++counts_.samples;
+  switch (answer.status) {
+    case Answer::Status::late:
+      ++(answer.reason.empty() ? counts_.late : counts_.untimely);
+      break;
+    case Answer::Status::repeated:
+      ++counts_.repeated;
+      break;
+    case Answer::Status::predicted:
+    case Answer::Status::learnt:
+      ++counts_.samples;
+      break;
+    default:
+      break;
+  }
   counts_.anomalies += answer.anomaly ? 1 : 0;
   answer.id = sample_.id;
   answer.id_is_text = sample_.id_is_text;
@@ -122,6 +193,13 @@ const Answer* Engine::turn_away(std::string reason) {
   reason_ = std::move(reason);
   answer_ = {.status = Answer::Status::refused, .reason = reason_};
   return &answer_;
+}
+
+const Answer* Engine::turn_away_incomplete() {
+  return turn_away(
+      "without a number: " + reader_->missing_inputs(sample_) +
+      "; every line needs all inputs (or an id and the target of an earlier one); with "
+      "--missing hold they keep their last values");
 }
 
 void Engine::learn() {
@@ -184,6 +262,7 @@ bool Engine::settle(const Record& record) {
 void Engine::begin(Schema schema) {
   reader_.emplace(std::move(schema));
   try {
+    settle_future();
     recipe_ = recipe();
     // Complains now, if at all. A width that was read is backed by nothing until a record or a
     // model is as wide.
@@ -221,6 +300,20 @@ std::uint64_t Engine::bytes_of_a_model() const {
   if (first >= enough) return first;
   const std::size_t others = taken_by(most) / (most - 1);
   return others > 0 ? others : expected;
+}
+
+// Which inputs may be known ahead; the others are held in forecasts, and that is said.
+void Engine::settle_future() {
+  const Schema& fields = schema();
+  const std::vector<bool> known = known_ahead(fields, options_.future);
+  options_.model.known_ahead = options_.future.empty() ? std::vector<bool>{} : known;
+  options_.model.elapsed = has_elapsed(fields);
+  if (!options_.future.empty() && fields.find(Role::time) == nullptr)
+    throw std::invalid_argument(
+        "--future: rows ahead of their time are known by it, but the stream has no time; name the "
+        "field with --time");
+  if (options_.model.horizon == 0) return;
+  if (const std::string text = held_ahead(fields, known); !text.empty()) remark(text);
 }
 
 Recipe Engine::recipe() const {

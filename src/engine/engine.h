@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -29,6 +30,8 @@ struct EngineOptions {
 
   ModelOptions model;
   bool hold_missing = false;  ///< the last values of missing inputs stand in for them
+  /// Fields whose inputs may be known ahead of their time, by name or place.
+  std::vector<std::string> future;
   std::size_t max_models = 10'000;
   /// That may be taken, by models with keys and all that belongs to a stream.
   std::uint64_t memory = ModelLimits::none;
@@ -61,6 +64,9 @@ class Engine final : private ModelListener {
   void learn();
   /// Counts and answers something that could not even be read as a record.
   const Answer* refuse(std::string reason);
+
+  /// What people should know since the last call: how far samples are apart, and the like.
+  std::vector<std::string> take_remarks();
 
   bool settled() const { return reader_.has_value(); }
   const Schema& schema() const;  ///< empty before
@@ -104,6 +110,12 @@ class Engine final : private ModelListener {
   Recipe recipe() const;
   StreamModel* model_for(const Sample& sample);
   void require_width(const StreamModel& model) const;
+  const Answer* take(StreamModel& model);
+  const Answer* take_in_time(StreamModel& model);
+  const Answer* turn_away_incomplete();
+  void settle_future();
+  void write_forecast_times(const StreamModel& model);
+  void remark(std::string text);
   const Answer* answer(Answer answer);
   const Answer* turn_away(std::string reason);
   void go_on(Schema schema, const std::string& learner, bool with_seed);
@@ -127,6 +139,9 @@ class Engine final : private ModelListener {
   Answer answer_;
   std::string reason_;
   std::uint64_t beside_ = 0;
+  std::vector<std::string> forecast_times_;
+  std::vector<std::string> remarks_;  // that nobody has taken yet
+  std::set<std::string> said_;        // where there are many models, each but once
 };
 
 }  // namespace kalstream

@@ -25,6 +25,7 @@ struct Said {
   std::string reason, id, key, time;
   std::vector<double> prediction, target, forecast, bounds;
   std::size_t held = 0;
+  std::vector<std::string> forecast_time;
 
   bool operator==(const Said&) const = default;
 };
@@ -41,6 +42,7 @@ Said copy_of(const Answer& a) {
       said.bounds.push_back(std::isnan(i.high) ? 1e300 : i.high);
     }
   said.held = a.held;
+  said.forecast_time.assign(a.forecast_time.begin(), a.forecast_time.end());
   return said;
 }
 

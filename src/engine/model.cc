@@ -4,46 +4,19 @@
 #include <cmath>
 #include <limits>
 
-#include "core/archive.h"
-#include "core/envelope.h"
-#include "kalstream/snapshot.h"
-
 namespace kalstream {
-namespace {
-
-std::size_t place_of_lead(std::size_t lead) { return 1 + lead; }  // in intervals_; from 1 on
-
-// As many as there are, or none.
-void exchange(Archive& archive, std::vector<double>& values, std::size_t n) {
-  bool some = !values.empty();
-  archive.flag(some);
-  values.resize(some ? n : 0);
-  if (some) archive.numbers(values);
-}
-
-void exchange(Archive& archive, std::vector<Interval>& intervals, std::size_t n) {
-  intervals.resize(n);
-  for (Interval& i : intervals) i.exchange(archive);
-}
-
-void exchange(Archive& archive, std::vector<Surprise::Expected>& expected, std::size_t n) {
-  bool some = !expected.empty();
-  archive.flag(some);
-  expected.resize(some ? n : 0);
-  for (Surprise::Expected& e : expected) e.exchange(archive);
-}
-
-}  // namespace
 
 StreamModel::StreamModel(std::unique_ptr<Learner> learner, const ModelOptions& options)
     : learner_(std::move(learner)),
       options_(options),
       scores_(learner_->outputs()),
       last_x_(learner_->inputs(), std::numeric_limits<double>::quiet_NaN()),
+      known_(options.known_ahead),
       d_hat_(learner_->outputs()),
       forecast_(options.horizon * learner_->outputs()) {
   start_intervals();
   start_surprise();
+  if (options_.periods) tell_periods(*options_.periods);
 }
 
 void StreamModel::start_surprise() {
@@ -53,9 +26,10 @@ void StreamModel::start_surprise() {
 
 void StreamModel::start_intervals() {
   intervals_.clear();
-  forecasts_.clear();
+  forecaster_.reset();
   if (options_.coverage > 0)
-    intervals_.assign(2 + options_.horizon, Intervals(learner_->outputs(), options_.coverage));
+    intervals_.assign(2, Intervals(learner_->outputs(), options_.coverage));
+  if (options_.horizon > 0) forecaster_.emplace(*learner_, options_.horizon, options_.coverage);
 }
 
 bool StreamModel::complete(std::span<double> x) {
@@ -65,6 +39,12 @@ bool StreamModel::complete(std::span<double> x) {
       x[k] = last_x_[k];
     }
   return std::none_of(x.begin(), x.end(), [](double v) { return std::isnan(v); });
+}
+
+bool StreamModel::can_complete(std::span<const double> x) const {
+  for (std::size_t k = 0; k < x.size() && k < last_x_.size(); ++k)
+    if (std::isnan(x[k]) && std::isnan(last_x_[k])) return false;
+  return true;
 }
 
 Answer StreamModel::take(const Sample& sample, ModelListener& listener) {
@@ -80,6 +60,7 @@ Answer StreamModel::take(const Sample& sample, ModelListener& listener) {
   predict(sample.x);
   ++samples_;
   if (!across && !may_come) {
+    now_.number = samples_ - passed_;
     now_.x = sample.x;
     now_.d_hat = d_hat_;
     now_.interval = interval_;
@@ -87,13 +68,13 @@ Answer StreamModel::take(const Sample& sample, ModelListener& listener) {
     now_.d = sample.d;
   } else {
     if (across) ++ahead_;  // predict() went on to it
-    pending_.push_back(
-        {may_come ? sample.id : "", sample.x, d_hat_, interval_, expected_, across, sample.d});
+    pending_.push_back({samples_ - passed_, may_come ? sample.id : "", sample.x, d_hat_, interval_,
+                        expected_, across, sample.d});
     if (may_come) wait_for(sample.id, samples_);
   }
   owed_ = true;
   Answer answer{.status = has_target ? Answer::Status::learnt : Answer::Status::predicted,
-                .sample = samples_,
+                .sample = samples_ - passed_,
                 .prediction = d_hat_,
                 .interval = interval_};
   judge(pending_.empty() ? now_ : pending_.back(), answer);
@@ -136,21 +117,28 @@ void StreamModel::judge(const Waiting& sample, Answer& answer) {
   answer.anomaly = Surprise::is_anomaly(answer.surprise, options_.alarm_rate);
 }
 
-// Of the samples after the last one, whose inputs are taken to stay what they are.
+// Of the samples after the last one. Inputs are those known ahead, or stay what they are.
 void StreamModel::forecast(std::span<const double> x) {
-  learner_->start_forecast();
-  for (const Waiting& w : pending_) learner_->forecast_next(w.x);
-  ahead_ = 0;
-  forecast_interval_.clear();
-  const std::size_t n_d = d_hat_.size();
-  for (std::size_t lead = 1; lead <= options_.horizon; ++lead) {
-    const auto d_hat = learner_->forecast_next(x);
-    std::copy(d_hat.begin(), d_hat.end(), forecast_.begin() + (lead - 1) * n_d);
-    if (intervals_.empty()) continue;
-    const auto bounds = intervals_[place_of_lead(lead)].around(d_hat);
-    forecast_interval_.insert(forecast_interval_.end(), bounds.begin(), bounds.end());
+  future_.clear();
+  for (const Waiting& w : pending_) future_.insert(future_.end(), w.x.begin(), w.x.end());
+  held_known_ = false;
+  for (std::size_t lead = 1; lead <= options_.horizon && !x.empty(); ++lead) {
+    future_.insert(future_.end(), x.begin(), x.end());
+    const auto row = std::span(future_).last(x.size());
+    if (options_.elapsed) row.back() = clock_.elapsed();
+    if (!known_.any()) continue;
+    const auto moment = clock_.after(lead);
+    if (!moment || !known_.fill(*moment, clock_, row)) held_known_ = true;
   }
-  if (!intervals_.empty()) forecasts_.push_back({samples_, forecast_interval_});
+  const std::size_t leads = forecaster_->forecast(*learner_, future_, pending_.size());
+  ahead_ = 0;
+  const std::size_t n_d = d_hat_.size();
+  constexpr double none = std::numeric_limits<double>::quiet_NaN();
+  std::ranges::fill(forecast_, none);
+  std::ranges::copy(forecaster_->values().first(leads * n_d), forecast_.begin());
+  const auto bounds = forecaster_->bounds();
+  forecast_interval_.assign(bounds.begin(), bounds.end());
+  if (options_.coverage > 0) forecast_interval_.resize(forecast_.size(), {none, none});
 }
 
 // ---- Targets that come later.
@@ -179,9 +167,8 @@ std::uint64_t StreamModel::waiting_bytes() const {
   const std::size_t n_d = d_hat_.size();
   const std::size_t bounds = options_.coverage > 0 ? n_d * sizeof(Interval) + heap : 0;
   const std::size_t numbers = (last_x_.size() + 2 * n_d) * sizeof(double) + 3 * heap;
-  const std::size_t ahead = options_.horizon * n_d * sizeof(Interval) + heap;
   return pending_.size() * (sizeof(Waiting) + numbers + bounds) + waits_.size() * by_id +
-         2 * id_bytes_ + forecasts_.size() * (sizeof(Forecast) + ahead);
+         2 * id_bytes_;
 }
 
 Answer StreamModel::take_label(const Sample& sample) {
@@ -194,7 +181,7 @@ Answer StreamModel::take_label(const Sample& sample) {
   interval_ = w.interval;
   owed_ = true;
   Answer answer{.status = Answer::Status::labelled,
-                .sample = number,
+                .sample = w.number,
                 .prediction = d_hat_,
                 .interval = interval_};
   judge(w, answer);
@@ -236,129 +223,16 @@ void StreamModel::step(const Waiting& sample, ModelListener& listener) {
     }
     target_known_ = true;
   }
-  learn_forecasts(sample.d);
-  listener.stepped(report);
-}
-
-// Sample `settled_` has been settled: what earlier ones had forecast of it.
-void StreamModel::learn_forecasts(std::span<const double> d) {
-  const std::size_t n_d = d_hat_.size();
-  for (const Forecast& f : forecasts_) {
-    if (f.made_after >= settled_) break;
-    const auto lead = static_cast<std::size_t>(settled_ - f.made_after);
-    if (lead > options_.horizon || d.empty()) continue;
-    intervals_[place_of_lead(lead)].learn(std::span(f.interval).subspan((lead - 1) * n_d, n_d), d);
+  if (forecaster_) {
+    const bool unused = report.status == StepStatus::rejected_input;
+    forecaster_->learn(*learner_, unused ? std::span<const double>{} : sample.d);
   }
-  while (!forecasts_.empty() && forecasts_.front().made_after + options_.horizon <= settled_)
-    forecasts_.pop_front();
+  if (sample.number > 0) listener.stepped(report);
 }
 
 std::vector<double> StreamModel::expert_weights() const {
   const auto weights = learner_->state().weights;
   return {weights.begin(), weights.end()};
-}
-
-// ---- Checkpoints.
-
-std::vector<std::byte> StreamModel::to_bytes() const {
-  const auto learnt = save(*learner_);
-  std::string_view text = as_text(learnt);
-  std::vector<std::byte> bytes;
-  Archive to(bytes);
-  to.text(text);
-  const auto rest = beside_learner();
-  bytes.insert(bytes.end(), rest.begin(), rest.end());
-  return bytes;
-}
-
-std::vector<std::byte> StreamModel::beside_learner() const {
-  std::vector<std::byte> bytes;
-  Archive to(bytes);
-  const_cast<StreamModel*>(this)->exchange(to);  // NOLINT: writing changes nothing
-  return bytes;
-}
-
-std::unique_ptr<StreamModel> StreamModel::load(Archive& archive, const ModelOptions* options,
-                                               std::uint64_t most_memory) {
-  std::string_view learnt;
-  archive.text(learnt);
-  auto model =
-      std::make_unique<StreamModel>(kalstream::load(as_bytes(learnt), most_memory), ModelOptions{});
-  model->exchange(archive);
-  if (options == nullptr) return model;
-  const ModelOptions before = model->options_;
-  model->options_ = *options;
-  model->forecast_.resize(options->horizon * model->d_hat_.size());
-  if (before.coverage != options->coverage || before.horizon != options->horizon)
-    model->start_intervals();
-  if (before.coverage != options->coverage)  // bounds of another kind teach nothing
-    for (Waiting& w : model->pending_) w.interval.clear();
-  if (before.surprise != options->surprise) {
-    model->start_surprise();
-    for (Waiting& w : model->pending_) w.expected.clear();
-  }
-  return model;
-}
-
-void StreamModel::exchange(Archive& archive) {
-  archive.require(!owed_);
-  const std::size_t n_d = learner_->outputs();
-  const std::size_t n_in = learner_->inputs();
-  const bool old = archive.format() < 3;
-  std::uint64_t line = 0;  // the last that it took: now the whole stream has but one place
-  if (old) archive.count(line);
-  archive.count(samples_);
-  archive.count(settled_, samples_);
-  archive.flag(target_known_);
-  old ? scores_.exchange_errors(archive) : scores_.exchange(archive);
-  archive.flag(options_.learns);
-  archive.number(options_.coverage, Archive::fraction);
-  archive.count(options_.horizon, ModelOptions::longest_horizon);
-  archive.count(options_.max_delay, ModelOptions::longest_delay);
-  archive.require(options_.coverage < 1);
-  const bool has_surprise = archive.format() >= 4;
-  if (has_surprise) {
-    archive.flag(options_.surprise);
-    archive.number(options_.alarm_rate, Archive::fraction);
-  }
-
-  pending_.resize(archive.length(pending_.size()));
-  archive.require(pending_.size() == samples_ - settled_);
-  if (archive.reading()) {
-    waits_.clear();
-    id_bytes_ = 0;
-  }
-  std::uint64_t number = settled_;
-  for (Waiting& w : pending_) {
-    ++number;
-    archive.text(w.id);
-    w.x.resize(n_in);
-    archive.numbers(w.x, Archive::usable);
-    w.d_hat.resize(n_d);
-    archive.numbers(w.d_hat);
-    bool bounded = old ? options_.coverage > 0 : !w.interval.empty();
-    if (!old) archive.flag(bounded);
-    kalstream::exchange(archive, w.interval, bounded ? n_d : 0);
-    if (has_surprise) kalstream::exchange(archive, w.expected, n_d);
-    archive.flag(w.across);
-    kalstream::exchange(archive, w.d, n_d);
-    if (archive.reading() && w.d.empty() && !w.id.empty()) wait_for(w.id, number);
-  }
-  if (archive.reading()) {
-    forecast_.resize(options_.horizon * n_d);
-    start_intervals();
-    start_surprise();
-  }
-  for (Surprise& s : surprise_) s.exchange(archive);
-  for (Intervals& i : intervals_) i.exchange(archive);
-  forecasts_.resize(archive.length(forecasts_.size()));
-  archive.require(forecasts_.empty() || !intervals_.empty());
-  for (Forecast& f : forecasts_) {
-    archive.count(f.made_after, samples_);
-    kalstream::exchange(archive, f.interval, options_.horizon * n_d);
-  }
-  if (archive.format() >= 2)
-    archive.numbers(last_x_, [](double v) { return std::isnan(v) || Archive::usable(v); });
 }
 
 }  // namespace kalstream

@@ -5,13 +5,17 @@
 #include <deque>
 #include <list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "engine/answer.h"
+#include "engine/clock.h"
+#include "engine/known_inputs.h"
 #include "engine/scores.h"
+#include "kalstream/forecaster.h"
 #include "kalstream/interval.h"
 #include "kalstream/learner.h"
 #include "kalstream/surprise.h"
@@ -22,7 +26,7 @@ namespace kalstream {
 /// What all models of a stream have in common.
 struct ModelOptions {
   static constexpr std::size_t longest_delay = 1'000'000;
-  static constexpr std::size_t longest_horizon = 1000;
+  static constexpr std::size_t longest_horizon = Forecaster::longest_horizon;
 
   bool learns = true;       ///< false: predicts only, and learns nothing from targets
   double coverage = 0;      ///< of intervals; 0: none
@@ -30,6 +34,11 @@ struct ModelOptions {
   double alarm_rate = 0;    ///< part of ordinary samples that may be told as anomalies; 0: none is
   std::size_t horizon = 0;  ///< samples to forecast after each
   std::size_t max_delay = 1000;  ///< samples that may come between one and its target
+
+  /// Of the season, in samples, as the user says: none, or those the times tell are not asked then.
+  std::optional<std::vector<double>> periods = {};
+  std::vector<bool> known_ahead = {};  ///< of every input: whether it may be
+  bool elapsed = false;                ///< the last input is the time since the sample before
 };
 
 /// Hears of each sample that a model settles: scored (if the target is known, and was not the
@@ -57,15 +66,34 @@ class StreamModel {
   /// not been seen yet: it is left as it is, and the sample cannot be taken.
   bool complete(std::span<double> x);
 
+  /// Whether it could: then complete() would.
+  bool can_complete(std::span<const double> x) const;
+
+  // Before a sample is taken, where it has a time. Its inputs that are known ahead and missing …
+  void fill_known(Sample& sample) const;
+  /// … whether it only brings inputs ahead of their time: no target, and nothing that would be
+  /// known no sooner than the target …
+  bool is_ahead(const Sample& sample) const;
+  /// … which are kept until then …
+  Answer keep_ahead(const Sample& sample);
+  /// … and whether it is the next one. Then samples that are missing before it are passed, with
+  /// inputs as they were.
+  StreamClock::Verdict arrive(const Sample& sample, ModelListener& listener);
+  bool waits_for(const std::string& id) const { return waiting_for(id) > 0; }
+
   /// A sample or a label, of as many numbers as the learner has. The answer's views live until the
   /// next call. What it brings is learnt by learn(), so that the answer need not wait for that.
   Answer take(const Sample& sample, ModelListener& listener);
   void learn(ModelListener& listener);
 
   const Learner& learner() const { return *learner_; }
-  std::uint64_t samples() const { return samples_; }
+  std::uint64_t samples() const { return samples_ - passed_; }
+  StreamClock& clock() { return clock_; }
+  const StreamClock& clock() const { return clock_; }
+  /// The last forecast had to hold inputs at their last value that could be known ahead.
+  bool held_known() const { return held_known_; }
   std::size_t pending() const { return pending_.size(); }
-  /// Memory that is taken by these and by forecasts whose targets are awaited, about.
+  /// Memory that is taken by these, about.
   std::uint64_t waiting_bytes() const;
   const Scores& scores() const { return scores_; }
   /// What each expert counts; empty if there are none.
@@ -82,7 +110,8 @@ class StreamModel {
 
  private:
   struct Waiting {
-    std::string id;  // empty: no target will come
+    std::uint64_t number = 0;  // of the sample, from 1; 0: it was missing and is only passed
+    std::string id;            // empty: no target will come
     std::vector<double> x;
     std::vector<double> d_hat;
     std::vector<Interval> interval;
@@ -91,16 +120,11 @@ class StreamModel {
     std::vector<double> d;                     // empty: not yet there
   };
 
-  // Forecasts made after sample `made_after`, horizon × outputs, until their targets are known.
-  struct Forecast {
-    std::uint64_t made_after = 0;
-    std::vector<Interval> interval;
-  };
-
   void predict(std::span<const double> x);
   void forecast(std::span<const double> x);
   void step(const Waiting& sample, ModelListener& listener);
-  void learn_forecasts(std::span<const double> d);
+  void pass(std::uint64_t missing, std::int64_t from, ModelListener& listener);
+  void tell_periods(const std::vector<double>& periods);
   Answer take_label(const Sample& sample);
   std::uint64_t waiting_for(const std::string& id) const;
   void wait_for(const std::string& id, std::uint64_t sample);
@@ -109,10 +133,14 @@ class StreamModel {
   void start_surprise();
   void judge(const Waiting& sample, Answer& answer);
   void exchange(Archive& archive);
+  void exchange_waiting(Archive& archive);
+  void exchange_old_forecasts(Archive& archive);
+  void exchange_time(Archive& archive);
 
   std::unique_ptr<Learner> learner_;
   ModelOptions options_;
-  std::uint64_t samples_ = 0;  // taken
+  std::uint64_t samples_ = 0;  // taken, and passed
+  std::uint64_t passed_ = 0;   // of them, those that never came
   std::uint64_t settled_ = 0;  // of them, passed to the learner
   Scores scores_;
   std::vector<double> last_x_;   // NaN: not seen yet
@@ -125,12 +153,16 @@ class StreamModel {
   std::size_t id_bytes_ = 0;  // of all ids there
   // Of pending_, those the learner's forecast has passed; 0: none under way.
   std::size_t ahead_ = 0;
-  // Of predictions, of predictions across samples that wait, of forecasts by lead.
-  std::vector<Intervals> intervals_;
-  std::deque<Forecast> forecasts_;
+  std::vector<Intervals> intervals_;  // of predictions, of predictions across samples that wait
+  std::optional<Forecaster> forecaster_;
+  StreamClock clock_;
+  std::optional<std::vector<double>> told_;  // periods the learner was told of
+  KnownInputs known_;
+  bool held_known_ = false;
   // Of predictions, of predictions across samples that wait; none if not asked for.
   std::vector<Surprise> surprise_;
 
+  std::vector<double> future_;  // inputs of samples that wait and of those to come
   std::vector<double> d_hat_;
   std::vector<Interval> interval_;
   std::vector<Surprise::Expected> expected_;

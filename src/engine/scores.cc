@@ -41,7 +41,8 @@ void Counts::exchange(Archive& archive) {
        {&records, &refused, &samples, &learnt, &missing, &late, &gated, &rejected})
     archive.count(*n);
   if (archive.format() >= 2) archive.count(held);
-  if (archive.format() >= 4) archive.count(anomalies);
+  if (archive.format() < 4) return;
+  for (std::uint64_t* n : {&anomalies, &untimely, &repeated, &passed}) archive.count(*n);
 }
 
 }  // namespace kalstream

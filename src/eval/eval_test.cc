@@ -110,7 +110,8 @@ Dataset stream(std::vector<double> inputs, std::vector<double> targets) {
 
 TEST(Progressive, PredictsThenLearnsThenForecasts) {
   Scripted learner({0, 0, 0});
-  const RunResult run = evaluate(learner, stream({1, 2, 3}, {1, -1, 1}), {.horizon = 1});
+  const RunResult run =
+      evaluate(learner, stream({1, 2, 3}, {1, -1, 1}), {.horizon = 1, .all_known_ahead = true});
   EXPECT_EQ(learner.log, "plfplfpl");
   EXPECT_TRUE(std::isnan(run.squared_error[0]));  // nothing was known
   EXPECT_EQ(run.squared_error[1], 1);
@@ -123,9 +124,9 @@ TEST(Progressive, PredictsThenLearnsThenForecasts) {
 
 TEST(Progressive, MissingTargetsAndInputs) {
   Scripted learner({0.5, 0.5, 0.5, 0.5, 0.5});
-  const RunResult run =
-      evaluate(learner, stream({1, nan, 3, 4, 5}, {1, 1, nan, -1, 1}), {.horizon = 2});
-  EXPECT_EQ(learner.log, "plpafplpl");
+  const RunResult run = evaluate(learner, stream({1, nan, 3, 4, 5}, {1, 1, nan, -1, 1}),
+                                 {.horizon = 2, .all_known_ahead = true});
+  EXPECT_EQ(learner.log, "plfpafplfpl");
   EXPECT_EQ(run.skipped_rows, 1U);
   EXPECT_EQ(run.missing_targets, 1U);
   EXPECT_EQ(run.scored, 2U);
@@ -159,8 +160,9 @@ TEST(Progressive, BoundsWherePredictedAndLearntWhereTargetsAre) {
 
 TEST(Progressive, WarmUpRowsAreNeitherScoredNorLearnt) {
   Scripted learner({0, 0, 0, 0});
-  const RunResult run = evaluate(learner, stream({1, 2, 3, 4}, {9, 1, -1, 1}),
-                                 {.warm_up = 1, .horizon = 1, .sustained_length = 1});
+  const RunResult run =
+      evaluate(learner, stream({1, 2, 3, 4}, {9, 1, -1, 1}),
+               {.warm_up = 1, .horizon = 1, .sustained_length = 1, .all_known_ahead = true});
   EXPECT_EQ(learner.log, "aplfplfpl");
   EXPECT_EQ(run.scored, 3U);
   EXPECT_EQ(run.missing_targets, 0U);

@@ -1,66 +1,98 @@
 #include "eval/forecasts.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 
 #include "core/finite.h"
 
 namespace kalstream {
+namespace {
 
-ForecastKeeper::ForecastKeeper(std::size_t rows, std::size_t horizon, std::size_t outputs,
-                               double coverage)
-    : n_d_(outputs) {
-  kept_.horizon = horizon;
-  kept_.value.assign(rows * horizon * outputs, std::numeric_limits<double>::quiet_NaN());
-  if (coverage == 0) return;
-  kept_.low = kept_.high = kept_.value;
-  of_lead_.assign(horizon, Intervals(outputs, coverage));
+constexpr double no_forecast = std::numeric_limits<double>::quiet_NaN();
+
+}  // namespace
+
+ForecastKeeper::ForecastKeeper(const Learner& learner, const Dataset& data,
+                               const Timeline& timeline, std::size_t rows,
+                               const ForecastOptions& options)
+    : data_(data),
+      timeline_(timeline),
+      options_(options),
+      forecaster_(learner, options.horizon, options.coverage),
+      inputs_(options.horizon * data.n_inputs()) {
+  options_.known_ahead.resize(data.n_inputs(), false);
+  kept_.horizon = options.horizon;
+  if (!options_.keep) return;
+  kept_.value.assign(rows * options.horizon * data.n_targets(), no_forecast);
+  if (options_.coverage > 0) kept_.low = kept_.high = kept_.value;
 }
 
-void ForecastKeeper::add(Learner& learner, const Dataset& data, std::size_t t) {
-  learn(t, data.d(t));
-  // A series without inputs can be forecast beyond its end; others as far as there are inputs.
-  const std::size_t leads =
-      data.n_inputs() == 0 ? kept_.horizon : std::min(kept_.horizon, data.rows() - 1 - t);
-  if (leads == 0) return;
-  Waiting made{.made_after = t, .bounds = {}};
-  learner.start_forecast();
-  for (std::size_t lead = 1; lead <= leads; ++lead) {
-    const auto x = data.n_inputs() == 0 ? std::span<const double>{} : data.x(t + lead);
-    if (!all_finite(x)) break;
-    const auto d_hat = learner.forecast_next(x);
-    if (!all_finite(d_hat)) break;
-    const std::size_t place = (t * kept_.horizon + lead - 1) * n_d_;
-    std::ranges::copy(d_hat, kept_.value.begin() + place);
-    if (of_lead_.empty()) continue;
-    for (const Interval& bounds : of_lead_[lead - 1].around(d_hat)) {
-      kept_.low[place + made.bounds.size() % n_d_] = bounds.low;
-      kept_.high[place + made.bounds.size() % n_d_] = bounds.high;
-      made.bounds.push_back(bounds);
+// Inputs of the steps after row t. As many as what is known ahead reaches to; all, where nothing
+// needs to be known.
+std::size_t ForecastKeeper::fill_inputs(std::size_t t) {
+  const std::size_t n_x = data_.n_inputs();
+  const auto& known = options_.known_ahead;
+  const bool looks_ahead = std::find(known.begin(), known.end(), true) != known.end();
+  const auto now = data_.x(t);
+  for (std::size_t lead = 1; lead <= options_.horizon && n_x > 0; ++lead) {
+    const auto x = std::span(inputs_).subspan((lead - 1) * n_x, n_x);
+    std::ranges::copy(now, x.begin());
+    if (!timeline_.usual_elapsed.empty()) x.back() = timeline_.usual_elapsed[t];
+    if (!looks_ahead) continue;
+    const std::size_t place = timeline_.place[t] + lead;
+    if (place >= timeline_.row_at.size()) {
+      if (options_.hold_unknown) continue;
+      return lead - 1;
     }
+    const std::size_t row = timeline_.row_at[place];
+    for (std::size_t k = 0; k < n_x && row != Timeline::none; ++k)
+      if (known[k] && !std::isnan(data_.x(row)[k])) x[k] = data_.x(row)[k];
   }
-  if (!made.bounds.empty()) waiting_.push_back(std::move(made));
+  return options_.horizon;
 }
 
-// What earlier rows had forecast of row t.
-void ForecastKeeper::learn(std::size_t t, std::span<const double> d) {
-  while (!waiting_.empty() && waiting_.front().made_after + kept_.horizon < t) waiting_.pop_front();
-  for (const Waiting& w : waiting_) {
-    const std::size_t first = (t - w.made_after - 1) * n_d_;
-    if (all_finite(d) && first < w.bounds.size())
-      of_lead_[t - w.made_after - 1].learn(std::span(w.bounds).subspan(first, n_d_), d);
+void ForecastKeeper::add(Learner& learner, std::size_t t, bool learnt) {
+  forecaster_.learn(learner, learnt ? data_.d(t) : std::span<const double>{});
+  const std::size_t leads = fill_inputs(t);
+  leads_ = leads == 0
+               ? 0
+               : forecaster_.forecast(learner, std::span(inputs_).first(leads * data_.n_inputs()));
+  if (options_.keep) keep(t);
+}
+
+void ForecastKeeper::keep(std::size_t t) {
+  const std::size_t n_d = data_.n_targets();
+  const std::size_t first = t * options_.horizon * n_d;
+  for (std::size_t k = 0; k < leads_ * n_d; ++k) {
+    kept_.value[first + k] = forecaster_.values()[k];
+    if (options_.coverage == 0) continue;
+    kept_.low[first + k] = forecaster_.bounds()[k].low;
+    kept_.high[first + k] = forecaster_.bounds()[k].high;
   }
+}
+
+double ForecastKeeper::farthest_error(std::size_t t) const {
+  const std::size_t place = timeline_.place[t] + options_.horizon;
+  if (leads_ < options_.horizon || place >= timeline_.row_at.size()) return no_forecast;
+  const std::size_t row = timeline_.row_at[place];
+  if (row == Timeline::none || !all_finite(data_.d(row))) return no_forecast;
+  const auto said = forecaster_.values().last(data_.n_targets());
+  double sum = 0;
+  for (std::size_t k = 0; k < said.size(); ++k)
+    sum += (data_.d(row)[k] - said[k]) * (data_.d(row)[k] - said[k]);
+  return sum;
 }
 
 KeptForecasts ForecastKeeper::take(std::size_t rows) {
-  const std::size_t size = rows * kept_.horizon * n_d_;
-  kept_.value.resize(size);
-  if (!of_lead_.empty()) {
+  const std::size_t size = rows * options_.horizon * data_.n_targets();
+  if (!kept_.value.empty()) kept_.value.resize(size);
+  if (!kept_.low.empty()) {
     kept_.low.resize(size);
     kept_.high.resize(size);
   }
-  return std::exchange(kept_, {});
+  return options_.keep ? std::exchange(kept_, {}) : KeptForecasts{};
 }
 
 }  // namespace kalstream

@@ -1,54 +1,67 @@
-// Forecasts of the rows after each row, for those who want more of them than their error.
+// Forecasts of the rows after each row: their errors, and for those who want more, themselves.
 #pragma once
 
 #include <cstddef>
-#include <deque>
 #include <span>
 #include <vector>
 
 #include "data/dataset.h"
-#include "kalstream/interval.h"
+#include "eval/timeline.h"
+#include "kalstream/forecaster.h"
 #include "kalstream/learner.h"
 
 namespace kalstream {
 
-/// Made after each row, with the inputs that came later: rows × horizon × outputs. NaN where there
-/// is none: an input on the way is missing, or the data end before it.
+/// Made after each row, of the steps that follow it: rows × horizon × outputs. NaN where there is
+/// none: what should be known ahead of a step is not.
 struct KeptForecasts {
   std::size_t horizon = 0;
   std::vector<double> value;
   std::vector<double> low, high;  ///< empty without intervals
 };
 
-/// Makes them, row by row, and learns their bounds as their targets come.
+/// How forecasts are made.
+struct ForecastOptions {
+  std::size_t horizon = 0;
+  double coverage = 0;        ///< of bounds; 0: none
+  bool keep = false;          ///< KeptForecasts
+  bool hold_unknown = false;  ///< what should be known ahead but is not stays as it is
+  /// For every input whether it is known ahead of its time, so that a forecast may see it; others
+  /// stay at their last value. Empty: none is.
+  std::vector<bool> known_ahead = {};
+};
+
+/// Makes them, row by row, and learns from their targets as these come.
 class ForecastKeeper {
  public:
-  /// `coverage` is that of the bounds; 0: none.
-  ForecastKeeper(std::size_t rows, std::size_t horizon, std::size_t outputs, double coverage);
+  ForecastKeeper(const Learner& learner, const Dataset& data, const Timeline& timeline,
+                 std::size_t rows, const ForecastOptions& options);
 
-  /// After the learner has taken row t. A row that was skipped is none.
-  void add(Learner& learner, const Dataset& data, std::size_t t);
+  /// After the learner has gone a step without a row, or a row without forecasts.
+  void pass(const Learner& learner) { forecaster_.learn(learner, {}); }
+  /// After it has taken row t, whose target it was given if `learnt`.
+  void add(Learner& learner, std::size_t t, bool learnt);
 
-  /// What was said after row t of the row `horizon` after it.
-  std::span<const double> farthest(std::size_t t) const {
-    return std::span(kept_.value).subspan(((t + 1) * kept_.horizon - 1) * n_d_, n_d_);
-  }
+  /// Of what was said after row t, the last that was added, of the step `horizon` after it; NaN if
+  /// nothing was, or no target came.
+  double farthest_error(std::size_t t) const;
+
+  const Forecaster& forecaster() const { return forecaster_; }
 
   /// The first rows of them.
   KeptForecasts take(std::size_t rows);
 
  private:
-  struct Waiting {
-    std::size_t made_after = 0;    // row
-    std::vector<Interval> bounds;  // leads × outputs
-  };
+  std::size_t fill_inputs(std::size_t t);
+  void keep(std::size_t t);
 
-  void learn(std::size_t t, std::span<const double> d);
-
-  std::size_t n_d_;
+  const Dataset& data_;
+  const Timeline& timeline_;
+  ForecastOptions options_;
+  Forecaster forecaster_;
+  std::size_t leads_ = 0;       // of the last forecast
+  std::vector<double> inputs_;  // horizon × inputs
   KeptForecasts kept_;
-  std::vector<Intervals> of_lead_;  // empty: no bounds
-  std::deque<Waiting> waiting_;     // for their targets
 };
 
 }  // namespace kalstream

@@ -45,19 +45,32 @@ double decision_level(const Dataset& data, std::size_t target) {
   return two_values && low < high ? std::midpoint(low, high) : nan;
 }
 
-// Of the forecast of d_{t+k} made after row t, with the inputs up to row t + k: the one that was
-// kept, or else made here. NaN if row t + k, its target or an input on the way is missing.
-double forecast_error(Learner& learner, const Dataset& data, std::size_t t, std::size_t k,
-                      const std::optional<ForecastKeeper>& keeper, std::vector<double>& buffer) {
-  if (k >= data.rows() - t || !all_finite(data.d(t + k))) return nan;
-  if (keeper) return squared_distance(data.d(t + k), keeper->farthest(t));
-  const std::size_t n_d = data.n_targets();
-  buffer.resize(k * n_d);
-  const auto inputs =
-      std::span(data.inputs).subspan((t + 1) * data.n_inputs(), k * data.n_inputs());
-  if (!learner.forecast(k, inputs, buffer)) return nan;
-  return squared_distance(data.d(t + k), std::span(buffer).last(n_d));
-}
+/// The steps that no row is there for: inputs stay what they were, but for those known ahead.
+class Gaps {
+ public:
+  Gaps(const Dataset& data, const Timeline& timeline, const std::vector<bool>& known)
+      : data_(data), timeline_(timeline), known_(known) {}
+
+  /// What comes before row t, one step after the other.
+  void pass(std::size_t t, const auto& step) {
+    for (std::size_t k = timeline_.missing[t]; k > 0; --k) {
+      x_.assign(data_.x(last_).begin(), data_.x(last_).end());
+      if (!timeline_.usual_elapsed.empty()) x_.back() = timeline_.usual_elapsed[t];
+      const std::size_t ahead = timeline_.row_at[timeline_.place[t] - k];
+      for (std::size_t j = 0; j < x_.size() && ahead != Timeline::none; ++j)
+        if (known_[j] && !std::isnan(data_.x(ahead)[j])) x_[j] = data_.x(ahead)[j];
+      step(x_);
+    }
+    last_ = t;
+  }
+
+ private:
+  const Dataset& data_;
+  const Timeline& timeline_;
+  const std::vector<bool>& known_;
+  std::size_t last_ = 0;  // row that was taken
+  std::vector<double> x_;
+};
 
 /// Follows the weights of a mixture's experts: a point every so many rows.
 class WeightRecorder {
@@ -111,6 +124,10 @@ double variance_of_targets(const Dataset& data, std::size_t rows, const auto& co
   return total / static_cast<double>(n_d);
 }
 
+double coverage_of(const EvaluationOptions& options) {
+  return options.intervals == nullptr ? options.coverage : options.intervals->nominal();
+}
+
 double mean_of(const std::vector<TargetScore>& scores, const auto& part) {
   double sum = 0;
   for (const TargetScore& s : scores) sum += part(s);
@@ -148,10 +165,22 @@ RunResult evaluate(Learner& learner, const Dataset& data, const EvaluationOption
   std::size_t streak = 0;
   // Before the first target nothing can be known: that row is learnt, not scored.
   bool target_known = learner.samples() > 0;
-  std::vector<double> forecast_buffer;
+  std::vector<bool> known = options.known_ahead;
+  if (options.all_known_ahead) known.assign(data.n_inputs(), true);
+  const Timeline timeline = timeline_of(data, known);
+  known.resize(data.n_inputs(), false);
+  Gaps gaps(data, timeline, known);
+  auto found = timeline.found.begin();
+  if (options.periods) learner.expect_periods(*options.periods);
+  const bool bounds_wanted = options.keep_forecasts || options.on_forecast;
   std::optional<ForecastKeeper> keeper;
-  if (options.keep_forecasts && options.horizon > 0)
-    keeper.emplace(last, options.horizon, n_d, options.coverage);
+  if (options.horizon > 0)
+    keeper.emplace(learner, data, timeline, last,
+                   ForecastOptions{.horizon = options.horizon,
+                                   .coverage = bounds_wanted ? coverage_of(options) : 0,
+                                   .keep = options.keep_forecasts,
+                                   .hold_unknown = options.hold_unknown,
+                                   .known_ahead = known});
   std::optional<Intervals> own;
   if (options.intervals == nullptr && options.coverage > 0) own.emplace(n_d, options.coverage);
   Intervals* const intervals = own ? &*own : options.intervals;
@@ -169,15 +198,25 @@ RunResult evaluate(Learner& learner, const Dataset& data, const EvaluationOption
     run.steps = t + 1;
     const auto x = data.x(t);
     const auto d = data.d(t);
-    if (!all_finite(x)) {
-      ++run.skipped_rows;
+    if (timeline.kind[t] != Timeline::Row::taken) {
+      ++(timeline.kind[t] == Timeline::Row::skipped ? run.skipped_rows : run.untimely_rows);
       continue;
+    }
+    run.passed_steps += timeline.missing[t];
+    gaps.pass(t, [&](std::span<const double> held) {
+      learner.advance(held);
+      if (keeper) keeper->pass(learner);
+    });
+    if (found != timeline.found.end() && found->row == t) {
+      if (found->is_news && !options.periods) learner.expect_periods(found->periods);
+      ++found;
     }
     const bool has_target = all_finite(d);
     const bool counts = target_known;
     target_known |= has_target;
     if (t < options.warm_up) {
       learner.advance(x);
+      if (keeper) keeper->pass(learner);
       continue;
     }
     const auto start = Clock::now();
@@ -220,10 +259,11 @@ RunResult evaluate(Learner& learner, const Dataset& data, const EvaluationOption
     } else {
       ++run.missing_targets;
     }
-    if (keeper) keeper->add(learner, data, t);
-    if (options.horizon > 0)
-      run.forecast_squared_error[t] =
-          forecast_error(learner, data, t, options.horizon, keeper, forecast_buffer);
+    if (keeper) {
+      keeper->add(learner, t, has_target && report.status != StepStatus::rejected_input);
+      run.forecast_squared_error[t] = keeper->farthest_error(t);
+      if (options.on_forecast) options.on_forecast(timeline, t, keeper->forecaster());
+    }
     if (on_step && t % 16 == 15 && run.scored > 0)
       on_step(t + 1, sum_sq / static_cast<double>(run.scored));
     if (run.sustained_at && options.stop_when_sustained) break;
@@ -250,6 +290,8 @@ RunResult evaluate(Learner& learner, const Dataset& data, const EvaluationOption
   run.knse = mean(run.forecast_squared_error) / run.target_variance;  // NaN without forecasts
   run.update_fraction =
       updates == 0 ? 0 : static_cast<double>(applied) / static_cast<double>(updates);
+  const auto periods = learner.periods();
+  run.periods.assign(periods.begin(), periods.end());
   run.seconds = std::chrono::duration<double>(learning).count();
   return run;
 }

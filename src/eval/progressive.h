@@ -29,7 +29,17 @@ struct EvaluationOptions {
   Intervals* intervals = nullptr;
   bool surprise = false;  ///< RunResult::surprise
   double alarm_rate = 0;  ///< the part of ordinary rows that may be told as anomalies; 0: none
-  bool keep_forecasts = false;  ///< RunResult::forecast, of every lead up to the horizon
+  bool keep_forecasts = false;  ///< RunResult::forecasts, of every lead up to the horizon
+  /// For every input whether forecasts may see it ahead of its time; empty: none, all stay at their
+  /// last values.
+  std::vector<bool> known_ahead = {};
+  bool all_known_ahead = false;  ///< all are, as in published experiments
+  /// Where what should be known is not, it stays at its last value; else forecasts end there.
+  bool hold_unknown = false;
+  /// Hears of every forecast, made after row t.
+  std::function<void(const Timeline&, std::size_t t, const Forecaster&)> on_forecast = {};
+  /// Of the season, in rows; unset: those the times tell, or the learner finds.
+  std::optional<std::vector<double>> periods = {};
 };
 
 /// How the weights of a mixture's experts went.
@@ -50,6 +60,8 @@ struct RunResult {
   std::size_t scored = 0;      ///< rows with a prediction and a target, after the first target
   std::size_t missing_targets = 0;   ///< advanced, not learnt; those of the warm-up apart
   std::size_t skipped_rows = 0;      ///< an input was missing or unusable
+  std::size_t untimely_rows = 0;     ///< late or repeated, as times tell, or ahead: not learnt
+  std::size_t passed_steps = 0;      ///< rows that are missing, as times tell
   std::size_t rejected_updates = 0;  ///< by the learner's own guard, over all experts
   double update_fraction = 0;        ///< applied updates / (rows learnt × experts)
   double seconds = 0;                ///< in predict, learn and advance
@@ -66,6 +78,7 @@ struct RunResult {
   std::vector<TargetScore> targets;  ///< each by itself
   KeptForecasts forecasts;           ///< if asked for
   std::vector<double> weights;       ///< of a mixture's experts, at the end; empty otherwise
+  std::vector<double> periods;       ///< the learner reckons with, at the end
   WeightPath weight_path;            ///< if asked for
 };
 

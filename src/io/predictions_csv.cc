@@ -2,11 +2,13 @@
 
 #include <cmath>
 #include <iterator>
+#include <optional>
 
 #include "core/finite.h"
 #include "data/csv_writer.h"
 #include "io/results.h"
 #include "kalstream/surprise.h"
+#include "schema/time_text.h"
 
 namespace kalstream {
 namespace {
@@ -14,9 +16,11 @@ namespace {
 /// All lines of a comparison.
 class PredictionsCsv {
  public:
-  PredictionsCsv(const Dataset& data, std::span<const std::size_t> held, const RunResult& like)
+  PredictionsCsv(const Dataset& data, std::span<const std::size_t> held, const RunResult& like,
+                 const Timeline* timeline)
       : data_(data),
         held_(held),
+        timeline_(data.times.empty() ? nullptr : timeline),
         horizon_(like.forecasts.horizon),
         bounds_(!like.low.empty()),
         surprise_(!like.surprise.empty()),
@@ -31,7 +35,10 @@ class PredictionsCsv {
     name_with_bounds("prediction");
     if (surprise_) name("surprise");
     if (alarm_rate_ > 0) text(",anomaly");
-    for (std::size_t h = 1; h <= horizon_; ++h) name_with_bounds(fmt::format("forecast_{}", h));
+    for (std::size_t h = 1; h <= horizon_; ++h) {
+      if (timeline_ != nullptr) text(fmt::format(",forecast_{}_time", h));
+      name_with_bounds(fmt::format("forecast_{}", h));
+    }
     text("\n");
   }
 
@@ -46,8 +53,13 @@ class PredictionsCsv {
       if (surprise_) numbers(run.surprise, t * n_d);
       if (alarm_rate_ > 0) anomaly(run, t);
       const KeptForecasts& f = run.forecasts;
-      for (std::size_t h = 0; h < horizon_; ++h)
+      if (timeline_ != nullptr && horizon_ > 0) know_times(t);
+      for (std::size_t h = 0; h < horizon_; ++h) {
+        if (timeline_ != nullptr)
+          text(',' + (step_ ? csv_field(times_.write(step_->after(data_.ticks[t], h + 1)))
+                            : std::string()));
         numbers_with_bounds(f.value, f.low, f.high, (t * horizon_ + h) * n_d);
+      }
       text("\n");
     }
   }
@@ -56,6 +68,14 @@ class PredictionsCsv {
 
  private:
   void text(std::string_view text) { out_.append(text.data(), text.data() + text.size()); }
+
+  // Of the steps after row t.
+  void know_times(std::size_t t) {
+    const bool taken = timeline_->kind[t] == Timeline::Row::taken;
+    const bool dated = data_.ticks[t] != Dataset::no_moment;
+    step_ = taken && dated ? timeline_->step_at(t) : std::nullopt;
+    if (step_) times_ = TimeText(data_.times[t], data_.ticks[t], data_.schema.time_form);
+  }
 
   // One column per target, which is only named where there are several.
   void name(const std::string& what) {
@@ -94,6 +114,9 @@ class PredictionsCsv {
 
   const Dataset& data_;
   std::span<const std::size_t> held_;
+  const Timeline* timeline_;  // nullptr: there are no times
+  std::optional<TimeStep> step_;
+  TimeText times_;
   std::size_t horizon_;
   bool bounds_;
   bool surprise_;
@@ -104,8 +127,8 @@ class PredictionsCsv {
 }  // namespace
 
 std::string predictions_csv(const Dataset& data, std::span<const std::size_t> held,
-                            const std::vector<Outcome>& outcomes) {
-  PredictionsCsv csv(data, held, outcomes.front().runs.front());
+                            const std::vector<Outcome>& outcomes, const Timeline* timeline) {
+  PredictionsCsv csv(data, held, outcomes.front().runs.front(), timeline);
   csv.write_header();
   for (const Outcome& outcome : outcomes)
     for (std::size_t s = 0; s < outcome.seeds.size(); ++s)

@@ -74,6 +74,15 @@ Json run_json(const std::string& learner, std::uint64_t seed, const RunResult& r
           {"update_fraction", run.update_fraction}};
 }
 
+Json time_json(const Timeline& timeline) {
+  return {{"step", timeline.clock.text()},
+          {"periods", timeline.clock.periods()},
+          {"missing_steps", timeline.passed()},
+          {"late", timeline.count(Timeline::Row::late)},
+          {"repeated", timeline.count(Timeline::Row::repeated)},
+          {"ahead", timeline.count(Timeline::Row::ahead)}};
+}
+
 // As --set takes them.
 Json settings_json(const LearnerOptions& options) {
   Json settings = Json::object();
@@ -93,7 +102,7 @@ Json experts_json(const LearnerOptions& options, const std::vector<double>& weig
 
 std::string results_json(const Dataset& data, const std::vector<Contender>& contenders,
                          double nominal, std::span<const std::size_t> held,
-                         const std::vector<Outcome>& outcomes) {
+                         const std::vector<Outcome>& outcomes, const Timeline* timeline) {
   Json root{{"data",
              {{"source", data.source},
               {"rows", data.rows()},
@@ -102,6 +111,8 @@ std::string results_json(const Dataset& data, const std::vector<Contender>& cont
             {"version", version()},
             {"summary", Json::array()},
             {"runs", Json::array()}};
+  if (timeline != nullptr && timeline->clock.has_started())
+    root["data"]["time"] = time_json(*timeline);
   for (std::size_t c = 0; c < outcomes.size(); ++c) {
     const Outcome& outcome = outcomes[c];
     const LearnerOptions options = options_on(contenders[c], data);
@@ -121,6 +132,7 @@ std::string results_json(const Dataset& data, const std::vector<Contender>& cont
       if (run.alarm_rate > 0) last["anomalies"] = run.anomalies;
       add_bounds(last, run.bounds, nominal);
       last["targets"] = targets_json(data, run.targets, nominal);
+      if (!run.periods.empty()) last["periods"] = run.periods;
       if (!run.weights.empty()) last["experts"] = experts_json(options, run.weights);
     }
   }

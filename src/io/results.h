@@ -14,11 +14,12 @@ namespace kalstream {
 /// none; `held` are the inputs that were held in each row; empty if none may be.
 std::string results_json(const Dataset& data, const std::vector<Contender>& contenders,
                          double nominal, std::span<const std::size_t> held,
-                         const std::vector<Outcome>& outcomes);
+                         const std::vector<Outcome>& outcomes, const Timeline* timeline = nullptr);
 
 /// One line per learner, seed and step: what was predicted and what came, with the bounds and the
 /// forecasts there are. What `stream` answers, too, has the same name here.
 std::string predictions_csv(const Dataset& data, std::span<const std::size_t> held,
-                            const std::vector<Outcome>& outcomes);
+                            const std::vector<Outcome>& outcomes,
+                            const Timeline* timeline = nullptr);
 
 }  // namespace kalstream

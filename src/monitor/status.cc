@@ -49,6 +49,11 @@ void each_number(Status& s, const Visit& visit) {
   visit({counter, "inputs_held_total", "Missing inputs that the last value stood in for."}, "",
         s.inputs_held);
   visit({counter, "anomalies_total", "Targets so strange that they were told."}, "", s.anomalies);
+  visit({counter, "samples_late_total", "Samples whose time had passed."}, "", s.samples_late);
+  visit({counter, "samples_repeated_total", "Samples of the time of the one before."}, "",
+        s.samples_repeated);
+  visit({counter, "samples_passed_total", "Samples that never came, as times tell."}, "",
+        s.samples_passed);
   visit({counter, "checkpoints_written_total", "Checkpoints written."}, "", s.checkpoints_written);
   visit({counter, "checkpoint_failures_total", "Checkpoints that could not be written."}, "",
         s.checkpoint_failures);

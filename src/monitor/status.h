@@ -36,6 +36,9 @@ struct StreamStatus {
   std::uint64_t updates_rejected = 0;  ///< by the learner's own guard
   std::uint64_t inputs_held = 0;       ///< missing ones, the last value taken for each
   std::uint64_t anomalies = 0;         ///< targets so strange that they were told
+  std::uint64_t samples_late = 0;      ///< their time had passed: not learnt
+  std::uint64_t samples_repeated = 0;  ///< of the time of the one before: not learnt again
+  std::uint64_t samples_passed = 0;    ///< never came, as times tell
 
   std::uint64_t checkpoints_written = 0;
   std::uint64_t checkpoint_failures = 0;
@@ -60,6 +63,9 @@ struct StreamStatus {
   std::uint64_t resident_bytes = 0;  ///< 0: unknown
   std::uint64_t memory_bytes = 0;    ///< counted against the limit
   double memory_limit = unknown;     ///< in bytes
+
+  std::string step;             ///< between samples, of the only model; empty: no times
+  std::vector<double> periods;  ///< that its learner reckons with
 
   std::vector<std::string> expert_names;
   std::vector<double> expert_weights;  ///< as many, or fewer: those that are missing are unknown

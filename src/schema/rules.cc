@@ -7,6 +7,7 @@
 
 #include "core/closest.h"
 #include "schema/field_names.h"
+#include "schema/future.h"
 #include "schema/time_fields.h"
 
 namespace kalstream {
@@ -270,7 +271,12 @@ bool can_settle(const Record& record, const FieldChoice& choice) {
 }
 
 Schema settle(const Record& first, const FieldChoice& choice) {
-  return Settling(first, choice).run();
+  Schema schema = Settling(first, choice).run();
+  if (!choice.elapsed) return schema;
+  if (schema.find(Role::time) == nullptr)
+    throw SchemaError("--elapsed: there is no time that could tell; name its field with --time");
+  add_elapsed(schema);
+  return schema;
 }
 
 std::vector<std::string> remarks(const Schema& schema) {

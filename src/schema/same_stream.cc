@@ -3,6 +3,7 @@
 
 #include "core/closest.h"
 #include "schema/field_names.h"
+#include "schema/future.h"
 #include "schema/rules.h"
 
 namespace kalstream {
@@ -35,13 +36,21 @@ void require_same(const std::string& option, const Names& wanted, const Names& t
                     list_of(there) + "; use the same, or begin anew");
 }
 
+// All but the elapsed time.
+Names read_inputs(const Schema& schema) {
+  Names names;
+  for (const Schema::Field& f : schema.fields)
+    if (f.role == Role::input && !is_elapsed(f)) names.push_back(f.name);
+  return names;
+}
+
 // Inputs and targets are what was learnt from; the user need not name them again.
 void require_learnt(const Schema& schema, const FieldChoice& choice) {
   if (!choice.targets.empty())
     require_same("--target", resolved(schema, choice.targets), schema.names(Role::target));
   if (!choice.inputs.empty())
     require_same("--inputs", choice.has_no_inputs() ? Names{} : resolved(schema, choice.inputs),
-                 schema.names(Role::input));
+                 read_inputs(schema));
   for (const std::string& category : resolved(schema, choice.categories))
     if (std::ranges::none_of(schema.fields, [&](const Schema::Field& f) {
           return f.name == category && f.slots > 0;
@@ -57,8 +66,9 @@ Schema settle_as(const Schema& before, const Record& first, const FieldChoice& c
   require_fields(before, first);
   FieldChoice same = choice;
   same.targets = before.names(Role::target);
-  same.inputs = before.names(Role::input);
+  same.inputs = read_inputs(before);
   if (same.inputs.empty()) same.inputs = {"none"};
+  same.elapsed = has_elapsed(before);
   same.categories.clear();
   for (const Schema::Field& f : before.fields)
     if (f.role == Role::input && f.slots > 0) same.categories.push_back(f.name);
@@ -88,9 +98,10 @@ void require_fields(const Schema& schema, const Record& record) {
   const Names names = names_of(record);
   Names lacking;
   for (const Role role : {Role::input, Role::target})
-    for (const std::string& name : schema.names(role))
-      if (std::ranges::find(names, name) == names.end() && (record.is_row || role == Role::input))
-        lacking.push_back(name);
+    for (const Schema::Field& f : schema.fields)
+      if (f.role == role && !is_elapsed(f) && std::ranges::find(names, f.name) == names.end() &&
+          (record.is_row || role == Role::input))
+        lacking.push_back(f.name);
   Names unknown;
   for (const std::string& name : names)
     if (std::ranges::find(schema.fields, name, &Schema::Field::name) == schema.fields.end())

@@ -4,6 +4,9 @@
 #include <cmath>
 #include <limits>
 
+#include "schema/future.h"
+#include "schema/time_text.h"
+
 namespace kalstream {
 namespace {
 
@@ -42,8 +45,10 @@ bool SampleReader::read(const Record& record, Sample& sample) {
     return false;
   take_time(record, sample);
   const auto is_missing = [](double v) { return std::isnan(v); };
-  sample.missing =
-      static_cast<std::size_t>(std::count_if(sample.x.begin(), sample.x.end(), is_missing));
+  // The elapsed time, the last of all, is filled in by who knows the sample before.
+  const bool elapsed = !inputs_.empty() && is_elapsed(schema_.fields[inputs_.back().field]);
+  sample.missing = static_cast<std::size_t>(
+      std::count_if(sample.x.begin(), sample.x.end() - (elapsed ? 1 : 0), is_missing));
   sample.d.clear();
   if (std::none_of(target_.begin(), target_.end(), is_missing)) sample.d = target_;
   const bool label = !inputs_.empty() && present_ == 0 && !sample.id.empty() && !sample.d.empty();
@@ -59,7 +64,7 @@ bool SampleReader::take(const Record& record, std::vector<Part>& parts,
   present_ = 0;
   for (Part& part : parts) {
     Schema::Field& field = schema_.fields[part.field];
-    const Value* value = record.find(field.name, part.at);
+    const Value* value = is_elapsed(field) ? nullptr : record.find(field.name, part.at);
     const bool missing = value == nullptr || value->kind == Value::Kind::missing;
     present_ += missing ? 0 : 1;
     if (field.slots > 0) {
@@ -127,7 +132,9 @@ void SampleReader::take_time(const Record& record, Sample& sample) {
   sample.time_is_text = true;
   sample.has_moment = true;
   sample.moment = 0;
+  sample.tick.reset();
   bool any = false;
+  bool has_date = false;
   for (Part& part : times_) {
     const Value* value = record.find(schema_.fields[part.field].name, part.at);
     if (value == nullptr || value->kind == Value::Kind::missing) {
@@ -144,8 +151,11 @@ void SampleReader::take_time(const Record& record, Sample& sample) {
                           : parse_time(value->text, schema_.time_form);
     sample.has_moment = sample.has_moment && time.has_value();
     if (time) sample.moment += time->nanoseconds;
+    has_date |= time && time->has_date;
+    if (schema_.time_form == TimeForm::number) sample.tick = tick_of(value->text);
   }
   sample.has_moment = sample.has_moment && any;
+  if (sample.has_moment && has_date) sample.tick = sample.moment;
 }
 
 std::string SampleReader::missing_inputs(const Sample& sample) const {
@@ -153,7 +163,7 @@ std::string SampleReader::missing_inputs(const Sample& sample) const {
   std::size_t at = 0;
   for (const Part& part : inputs_) {
     const Schema::Field& field = schema_.fields[part.field];
-    if (field.slots == 0 && at < sample.x.size() && std::isnan(sample.x[at]))
+    if (field.slots == 0 && !is_elapsed(field) && at < sample.x.size() && std::isnan(sample.x[at]))
       missing += (missing.empty() ? "" : ", ") + shown(field.name);
     at += field.slots > 0 ? field.slots : 1;
   }

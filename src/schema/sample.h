@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,9 +26,12 @@ struct Sample {
   bool time_is_text = true;  ///< as id_is_text
   std::int64_t moment = 0;   ///< nanoseconds since 1970 …
   bool has_moment = false;   ///< … if the time tells
-  std::vector<double> x;     ///< finite, or NaN: missing
-  std::size_t missing = 0;   ///< of x
-  std::vector<double> d;     ///< as x, but all of it; empty: the target is missing
+  /// The same for a clock to follow: also of times that count something else, but not of those that
+  /// tell the time of day alone.
+  std::optional<std::int64_t> tick;
+  std::vector<double> x;    ///< finite, or NaN: missing
+  std::size_t missing = 0;  ///< of x
+  std::vector<double> d;    ///< as x, but all of it; empty: the target is missing
 };
 
 /// Reads records by a schema, which categories add their values to.

@@ -80,6 +80,8 @@ void AnswerWriter::write_json(const Answer& a, std::string& to) const {
   if (shape_.keys) append_name(to, "key", a.key, true);
   if (!a.time.empty()) append_name(to, "time", a.time, a.time_is_text);
   fmt::format_to(std::back_inserter(to), "\"status\":\"{}\"", to_string(a.status));
+  if (!a.reason.empty())
+    fmt::format_to(std::back_inserter(to), ",\"reason\":{}", json_text(a.reason));
   if (a.held > 0) fmt::format_to(std::back_inserter(to), ",\"held\":{}", a.held);
   const auto part = [&](const char* name, auto values, const auto& append_all) {
     if (values.empty()) return;
@@ -93,6 +95,14 @@ void AnswerWriter::write_json(const Answer& a, std::string& to) const {
   part("surprise", a.surprise, append_numbers);
   if (shape_.anomalies && !a.surprise.empty())
     fmt::format_to(std::back_inserter(to), ",\"anomaly\":{}", a.anomaly);
+  part("forecast_time", a.forecast_time, [&](std::string& text, auto times) {
+    text += '[';
+    for (std::size_t h = 0; h < times.size(); ++h) {
+      if (h > 0) text += ',';
+      text += a.time_is_text ? json_text(times[h]) : times[h];
+    }
+    text += ']';
+  });
   part("forecast", a.forecast,
        [&](std::string& text, auto v) { append_leads(text, v, n_d, append_numbers); });
   part("forecast_interval", a.forecast_interval,
@@ -122,7 +132,10 @@ void AnswerWriter::write_header(std::string& to) const {
   add_bounds("prediction");
   if (shape_.surprise) add("surprise");
   if (shape_.anomalies) to += ",anomaly";
-  for (std::size_t h = 1; h <= shape_.horizon; ++h) add_bounds(fmt::format("forecast_{}", h));
+  for (std::size_t h = 1; h <= shape_.horizon; ++h) {
+    if (shape_.times) to += fmt::format(",forecast_{}_time", h);
+    add_bounds(fmt::format("forecast_{}", h));
+  }
   to += '\n';
 }
 
@@ -160,8 +173,11 @@ void AnswerWriter::write_csv(const Answer& a, std::string& to) const {
     to += ',';
     if (!a.surprise.empty()) to += a.anomaly ? '1' : '0';
   }
-  for (std::size_t h = 0; h < shape_.horizon; ++h)
+  for (std::size_t h = 0; h < shape_.horizon; ++h) {
+    if (shape_.times)
+      add_name(h < a.forecast_time.size() ? std::string_view(a.forecast_time[h]) : "");
     add_bounds(lead(a.forecast, h), lead(a.forecast_interval, h));
+  }
 }
 
 }  // namespace kalstream

@@ -64,6 +64,7 @@ bool Driver::handle(Source::Event event, Sink& sink) {
     monitor_.begin(engine_);
     for (const std::string& remark : remarks(engine_.schema())) monitor_.say(remark);
   }
+  for (const std::string& remark : engine_.take_remarks()) monitor_.say(remark);
   delivered_ = answer == nullptr || deliver(*answer, sink);
   engine_.learn();
   monitor_.worked(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());

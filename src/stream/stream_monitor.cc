@@ -28,7 +28,10 @@ void StreamMonitor::begin(const Engine& engine) {
 
 void StreamMonitor::answered(const Answer& answer, const Engine& engine) {
   if (answer.status == Answer::Status::refused) warn(Warning::refused_line, answer.reason);
-  if (answer.status == Answer::Status::late)
+  if (!answer.reason.empty() && answer.status != Answer::Status::refused)
+    warn(Warning::untimely_sample,
+         fmt::format("{}: {} is not learnt: {}", source_.place(), answer.time, answer.reason));
+  else if (answer.status == Answer::Status::late)
     warn(
         Warning::late_label,
         fmt::format("{}: no sample {} waits for a target: it is unknown, has one, or is older than "
@@ -114,6 +117,9 @@ StreamStatus StreamMonitor::status(const Engine& engine, const Checkpoints* chec
   s.updates_rejected = counts.rejected;
   s.inputs_held = counts.held;
   s.anomalies = counts.anomalies;
+  s.samples_late = counts.untimely;
+  s.samples_repeated = counts.repeated;
+  s.samples_passed = counts.passed;
   if (checkpoints != nullptr) {
     s.checkpoints_written = checkpoints->written();
     s.checkpoint_failures = checkpoints->failed();
@@ -149,6 +155,9 @@ StreamStatus StreamMonitor::status(const Engine& engine, const Checkpoints* chec
   const LearnerOptions& learner = model->learner().recipe()->options;
   s.learner = name_of(learner.rule);
   if (!engine.has_keys()) {
+    if (model->clock().has_started()) s.step = model->clock().text();
+    const auto periods = model->learner().periods();
+    s.periods.assign(periods.begin(), periods.end());
     s.expert_names = expert_names(learner);
     s.expert_weights = model->expert_weights();
   }

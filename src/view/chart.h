@@ -37,6 +37,12 @@ struct Series {
   bool dots = false;  ///< and no line, in the colour of text: for what was observed
 };
 
+/// A place on an axis, and what is written there.
+struct Tick {
+  double value = 0;
+  std::string label = {};
+};
+
 struct Panel {
   std::string title = {};
   std::string subtitle = {};
@@ -45,6 +51,7 @@ struct Panel {
   Scale x_scale = Scale::linear;
   Scale y_scale = Scale::linear;
   std::vector<Series> series = {};
+  std::vector<Tick> x_ticks = {};    ///< empty: round numbers
   std::optional<double> y_low = {};  ///< limits of the axis; unset: those of the data
   std::optional<double> y_high = {};
   /// The names stand at the ends of the lines and not in the legend; their colours are this panel's
@@ -97,11 +104,6 @@ struct HeatMap {
 std::string heat_map(const HeatMap& map, const ChartStyle& style = {});
 
 // The parts that can be wrong without looking wrong.
-
-struct Tick {
-  double value = 0;
-  std::string label = {};
-};
 
 /// At most about `wanted` round numbers in [low, high], low < high; on a log scale 0 < low.
 std::vector<Tick> make_ticks(double low, double high, Scale scale, int wanted);

@@ -217,7 +217,7 @@ void draw_axes(Canvas& canvas, const Panel& panel, const Grid& grid, Point corne
     canvas.line({corner.x, at}, {right, at}, "grid");
     canvas.text({corner.x - 7, at + 4}, tick.label, "muted", Anchor::end);
   }
-  for (const Tick& tick : x.ticks_across()) {
+  for (const Tick& tick : panel.x_ticks.empty() ? x.ticks_across() : panel.x_ticks) {
     const double at = corner.x + x.at(tick.value);
     canvas.line({at, corner.y}, {at, bottom}, "grid");
     canvas.line({at, bottom}, {at, bottom + 4}, "axis");

@@ -203,7 +203,8 @@ TEST(RunShows, ErrorsBoundsAndTargets) {
 TEST(RunShows, ForecastsInTheCsv) {
   const Workplace w;
   w.file("d.csv", priced(60));
-  const std::string arguments = "run d.csv --learner rls --target load --horizon 3 ";
+  const std::string arguments =
+      "run d.csv --learner rls --target load --horizon 3 --future a,b,price ";
   const auto rows = fields_of(w.kalstream(arguments + "--interval 0.9 --csv -").out);
   EXPECT_TRUE(rows[20].contains("forecast_3_high"));
   const double low = std::stod(rows[40].at("forecast_2_low"));
@@ -212,9 +213,12 @@ TEST(RunShows, ForecastsInTheCsv) {
   EXPECT_GT(high, std::stod(rows[40].at("forecast_2")));
   EXPECT_EQ(rows[57].at("forecast_3"), "");  // the file ends before
   EXPECT_NE(rows[57].at("forecast_2"), "");
+  const Ran held = w.kalstream("run d.csv --learner rls --target load --horizon 3 --csv -");
+  EXPECT_NE(fields_of(held.out)[57].at("forecast_3"), "");
+  EXPECT_THAT(held.err, HasSubstr("forecasts hold \"a\", \"b\", \"price\" at their last values"));
   const Ran far = w.kalstream("run d.csv --csv - --horizon 1001");
   EXPECT_EQ(far.exit_code, usage);
-  EXPECT_THAT(far.err, HasSubstr("--horizon 1000"));
+  EXPECT_THAT(far.err, HasSubstr("from 1 to 1000"));
 }
 
 TEST(RunShows, PredictionsAsAPicture) {

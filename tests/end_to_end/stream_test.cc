@@ -465,7 +465,10 @@ TEST_F(StreamTest, CheckpointsOfEveryVersionLoad) {
       const json other = json::parse(expected[k]).flatten();
       ASSERT_EQ(one.size(), other.size());
       for (const auto& [field, value] : other.items())
-        if (field.find("interval") != field.npos)  // bounds have been made in better ways since
+        if (field.find("/forecast") == 0)  // they begin anew, for every lead has its own since
+          continue;
+        else if (field.find("interval") !=
+                 field.npos)  // bounds have been made in better ways since
           EXPECT_EQ(one[field].is_number(), value.is_number()) << name << field;
         else if (value.is_number())
           EXPECT_NEAR(one[field].get<double>(), value.get<double>(), 1e-7) << name << field;

@@ -8,6 +8,8 @@
 #include "columns.h"
 #include "data/source.h"
 #include "eval/hold.h"
+#include "eval/timeline.h"
+#include "schema/future.h"
 #include "schema/rules.h"
 
 namespace kalstream::python {
@@ -96,11 +98,37 @@ void bind_dataset(nb::module_& m) {
                   nb::arg("columns"), nb::arg("like"))
       .def(
           "hold",
-          [](Dataset& data) {
-            const auto held = hold_last_inputs(data);
+          [](Dataset& data, const std::vector<bool>& known_ahead) {
+            const auto held = hold_last_inputs(data, known_ahead);
             return std::accumulate(held.begin(), held.end(), std::size_t{0});
           },
-          "Last values for missing inputs; returns how many.")
+          nb::arg("known_ahead"), "Last values for missing inputs; returns how many.")
+      .def("use_rows_ahead", use_rows_ahead, nb::arg("known_ahead"),
+           "What rows ahead of their time know, for later rows of that time.")
+      .def(
+          "known_ahead",
+          [](const Dataset& data, const Names& future) { return known_ahead(data.schema, future); },
+          nb::arg("future"), "For every input whether it is among these fields.")
+      .def(
+          "held_ahead",
+          [](const Dataset& data, const std::vector<bool>& known) {
+            return held_ahead(data.schema, known);
+          },
+          nb::arg("known"), "Which inputs forecasts hold, in words.")
+      .def("fill_elapsed", [](Dataset& data) { fill_elapsed(data); })
+      .def(
+          "add_elapsed", [](Dataset& data) { add_elapsed(data); },
+          "Makes the time since the row before an input.")
+      .def_prop_ro("is_irregular",
+                   [](const Dataset& data) {
+                     const Timeline timeline = timeline_of(data);
+                     return timeline.found.empty() && timeline.clock.is_irregular();
+                   })
+      .def_prop_ro("step",
+                   [](const Dataset& data) {
+                     const Timeline timeline = timeline_of(data);
+                     return timeline.clock.has_started() ? timeline.clock.text() : "";
+                   })
       .def_prop_ro("y",
                    [](const Dataset& data) {
                      return copied(data.targets, {data.rows(), data.n_targets()});

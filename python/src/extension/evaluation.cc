@@ -1,5 +1,6 @@
 // Whole streams in one call, without the interpreter lock.
 #include <nanobind/stl/function.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -11,6 +12,7 @@
 
 #include "data/generators.h"
 #include "eval/comparison.h"
+#include "eval/outlook.h"
 #include "learner.h"
 
 namespace kalstream::python {
@@ -75,6 +77,9 @@ nb::dict dict_of(RunResult&& run, std::size_t outputs) {
   d["scored"] = run.scored;
   d["missing_targets"] = run.missing_targets;
   d["skipped_rows"] = run.skipped_rows;
+  d["untimely_rows"] = run.untimely_rows;
+  d["passed_steps"] = run.passed_steps;
+  d["periods"] = run.periods;
   d["rejected_updates"] = run.rejected_updates;
   d["update_fraction"] = run.update_fraction;
   d["seconds"] = run.seconds;
@@ -116,6 +121,58 @@ nb::dict run(PyLearner& held, const Dataset& data, const EvaluationOptions& chos
     });
   });
   return dict_of(std::move(result), data.n_targets());
+}
+
+nb::dict dict_of(const LeadScore& score, const std::vector<std::string>& rivals) {
+  nb::dict d;
+  d["lead"] = score.lead;
+  d["forecasts"] = score.count;
+  d["rmse"] = score.rmse;
+  for (std::size_t k = 0; k < rivals.size(); ++k) d[rivals[k].c_str()] = score.rival_rmse[k];
+  d["coverage"] = score.coverage;
+  d["median_width"] = score.median_width;
+  return d;
+}
+
+nb::dict look_ahead_with(PyLearner& held, const Dataset& data, std::size_t horizon, double coverage,
+                         const std::vector<bool>& known_ahead,
+                         const std::optional<std::vector<double>>& periods, bool backtest) {
+  Learner& learner = held.learner();
+  const OutlookOptions options{.horizon = horizon,
+                               .coverage = coverage,
+                               .known_ahead = known_ahead,
+                               .periods = periods,
+                               .backtest = backtest};
+  const InUse in_use(held);
+  Outlook outlook = interruptible([&](const std::atomic<bool>& stop) {
+    return look_ahead(learner, data, options, [&](std::size_t) {
+      if (stop) throw Interrupted();
+    });
+  });
+  const std::size_t n_d = data.n_targets();
+  nb::dict d;
+  d["history"] = outlook.history;
+  d["found"] = outlook.row.has_value();
+  d["values"] = array_of(std::move(outlook.value), {horizon, n_d});
+  if (!outlook.low.empty()) {
+    d["low"] = array_of(std::move(outlook.low), {horizon, n_d});
+    d["high"] = array_of(std::move(outlook.high), {horizon, n_d});
+  }
+  d["times"] = outlook.times;
+  std::vector<std::int64_t> moments;
+  if (data.schema.time_form != TimeForm::number)
+    for (const auto& moment : outlook.moments)
+      moments.push_back(moment.value_or(Dataset::no_moment));
+  d["moments"] = moments;
+  d["held_known"] = outlook.held_known;
+  d["step"] = outlook.timeline.clock.has_started() ? outlook.timeline.clock.text() : "";
+  d["periods"] =
+      outlook.periods.empty() ? outlook.timeline.clock.periods() : std::move(outlook.periods);
+  d["remarks"] = outlook.timeline.remarks;
+  nb::list scores;
+  for (const LeadScore& score : outlook.scores) scores.append(dict_of(score, outlook.rivals));
+  d["scores"] = scores;
+  return d;
 }
 
 nb::dict dict_of(const Summary& s) {
@@ -195,7 +252,9 @@ void bind_evaluation(nb::module_& m) {
       .def(
           "__init__",
           [](EvaluationOptions* self, std::size_t steps, std::size_t warm_up, std::size_t horizon,
-             std::size_t weight_points, double coverage, bool keep_forecasts, bool surprise,
+             std::size_t weight_points, double coverage, bool keep_forecasts,
+             const std::vector<bool>& known_ahead,
+             const std::optional<std::vector<double>>& periods, bool surprise,
              double alarm_rate) {
             new (self) EvaluationOptions{.steps = steps,
                                          .warm_up = warm_up,
@@ -204,11 +263,16 @@ void bind_evaluation(nb::module_& m) {
                                          .coverage = coverage,
                                          .surprise = surprise,
                                          .alarm_rate = alarm_rate,
-                                         .keep_forecasts = keep_forecasts};
+                                         .keep_forecasts = keep_forecasts,
+                                         .known_ahead = known_ahead,
+                                         .periods = periods};
           },
           nb::arg("steps"), nb::arg("warm_up"), nb::arg("horizon"), nb::arg("weight_points"),
-          nb::arg("coverage"), nb::arg("keep_forecasts"), nb::arg("surprise"),
-          nb::arg("alarm_rate"));
+          nb::arg("coverage"), nb::arg("keep_forecasts"), nb::arg("known_ahead"),
+          nb::arg("periods").none(), nb::arg("surprise"), nb::arg("alarm_rate"));
+  m.def("look_ahead", look_ahead_with, nb::arg("learner"), nb::arg("data"), nb::arg("horizon"),
+        nb::arg("coverage"), nb::arg("known_ahead"), nb::arg("periods").none(),
+        nb::arg("backtest"));
   m.def("run", run, nb::arg("learner"), nb::arg("data"), nb::arg("options"));
   m.def("compare", compare_learners, nb::arg("learners"), nb::arg("data"), nb::arg("seeds"),
         nb::arg("options"), nb::arg("jobs"));

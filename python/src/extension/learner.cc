@@ -230,6 +230,41 @@ nb::object PyLearner::table(const nb::list& columns) {
   return array_of(std::move(values), {rows, learner_->inputs()});
 }
 
+PyForecaster::PyForecaster(PyLearner& learner, std::size_t horizon, std::optional<double> coverage)
+    : held_(learner), forecaster_(learner.learner(), horizon, coverage.value_or(0)) {}
+
+void PyForecaster::learn(nb::handle y) {
+  Learner& l = held_.learner();
+  if (y.is_none()) return forecaster_.learn(l, {});
+  if (is_named(y)) return forecaster_.learn(l, held_.names().targets(y));
+  const Numbers d(y, l.outputs(), "y");
+  forecaster_.learn(l, d);
+}
+
+nb::object PyForecaster::forecast(nb::handle X) {
+  Learner& l = held_.learner();
+  std::size_t leads = 0;
+  if (X.is_none()) {
+    leads = forecaster_.forecast(l, {});
+  } else {
+    const Numbers inputs(X, forecaster_.horizon() * l.inputs(), "X");
+    leads = forecaster_.forecast(l, inputs);
+  }
+  if (leads < forecaster_.horizon())
+    throw std::invalid_argument("X: every number must be finite and within 1e100");
+  const auto values = forecaster_.values();
+  return array_of({values.begin(), values.end()}, {leads, l.outputs()});
+}
+
+nb::object PyForecaster::bounds(bool upper) const {
+  const auto bounds = forecaster_.bounds();
+  if (bounds.empty()) return nb::none();
+  std::vector<double> values;
+  for (const Interval& b : bounds) values.push_back(upper ? b.high : b.low);
+  return array_of(std::move(values),
+                  {bounds.size() / forecaster_.outputs(), forecaster_.outputs()});
+}
+
 void bind_learner(nb::module_& m) {
   nb::class_<Report>(m, "Report", "What one step did.")
       .def_prop_ro(
@@ -281,6 +316,20 @@ void bind_learner(nb::module_& m) {
       .def("advance", &PyLearner::advance, nb::arg("x") = nb::none(),
            "Moves on to x without a target. Returns a Report.")
       .def("forecast", &PyLearner::forecast, nb::arg("horizon"), nb::arg("X") = nb::none())
+      .def(
+          "expect_periods",
+          [](PyLearner& self, const std::vector<double>& samples) {
+            self.learner().expect_periods(samples);
+          },
+          nb::arg("samples"),
+          "The stream repeats itself after so many samples, the shortest first; none: it does not.")
+      .def_prop_ro(
+          "periods",
+          [](const PyLearner& self) {
+            const auto periods = self.learner().periods();
+            return std::vector<double>(periods.begin(), periods.end());
+          },
+          "Those it reckons with, told or found.")
       .def("reset", &PyLearner::reset, "Back to the state after construction.")
       .def("intervals_to_bytes", &PyLearner::intervals_to_bytes)
       .def_prop_ro(
@@ -342,6 +391,22 @@ void bind_learner(nb::module_& m) {
           settings.emplace_back(s.key, s.value);
         return settings;
       });
+
+  nb::class_<PyForecaster>(m, "Forecaster", nb::dynamic_attr())
+      .def(nb::init<PyLearner&, std::size_t, std::optional<double>>(), nb::arg("learner"),
+           nb::arg("horizon"), nb::arg("coverage").none(), nb::keep_alive<1, 2>())
+      .def("learn", &PyForecaster::learn, nb::arg("y") = nb::none(),
+           "After the learner's learn(x, y); without y after its advance(x).")
+      .def("forecast", &PyForecaster::forecast, nb::arg("X") = nb::none())
+      .def_prop_ro(
+          "low", [](const PyForecaster& self) { return self.bounds(false); },
+          "Lower bounds of the last forecast, (horizon, outputs); None without intervals, or "
+          "before "
+          "it.")
+      .def_prop_ro(
+          "high", [](const PyForecaster& self) { return self.bounds(true); }, "The upper ones.")
+      .def_prop_ro("horizon", &PyForecaster::horizon)
+      .def("reset", &PyForecaster::reset, "Back to the state after construction.");
 
   m.def("options", [](const std::string& name) {
     std::vector<std::vector<std::string>> known;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "arrays.h"
+#include "kalstream/forecaster.h"
 #include "kalstream/interval.h"
 #include "kalstream/learner.h"
 #include "names.h"
@@ -79,6 +80,24 @@ class PyLearner {
   std::optional<Intervals> intervals_;
   std::vector<Interval> bounds_;  // of the sample being learnt
   bool in_use_ = false;           // read and written with the interpreter lock held
+};
+
+/// Forecasts beside a learner that Python holds; it keeps that alive.
+class PyForecaster {
+ public:
+  PyForecaster(PyLearner& learner, std::size_t horizon, std::optional<double> coverage);
+
+  /// After the learner's learn(x, y), or with none after its advance(x).
+  void learn(nb::handle y);
+  /// Of the next samples, whose inputs are the rows of X.
+  nb::object forecast(nb::handle X);
+  nb::object bounds(bool upper) const;
+  std::size_t horizon() const { return forecaster_.horizon(); }
+  void reset() { forecaster_.reset(); }
+
+ private:
+  PyLearner& held_;
+  Forecaster forecaster_;
 };
 
 /// While it lives, other threads' calls to the learner are refused.

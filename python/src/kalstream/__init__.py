@@ -17,13 +17,15 @@ True
 from ._core import DataError, Field, Report, Schema, SnapshotError, Surprise, __version__
 from ._data import read_schema
 from ._evaluation import Comparison, Run, TargetScore, compare, run
-from ._learner import Learner, learners, options
+from ._forecast import backtest, forecast
+from ._learner import Forecaster, Learner, learners, options
 from ._streams import generate, generators
 
 __all__ = [
     "Comparison",
     "DataError",
     "Field",
+    "Forecaster",
     "Learner",
     "Report",
     "Run",
@@ -32,7 +34,9 @@ __all__ = [
     "Surprise",
     "TargetScore",
     "__version__",
+    "backtest",
     "compare",
+    "forecast",
     "generate",
     "generators",
     "learners",

@@ -15,7 +15,10 @@ from ._learner import Array, Learner, Numbers, Option, Table, _size
 
 
 GENERATED_ROWS = 5000  # of a generator, which has no end
-LONGEST_KEPT_HORIZON = 1000
+LONGEST_HORIZON = 1000
+
+Future = Union[Fields, bool]
+Periods = Union[str, float, Sequence[float], None]
 
 
 class Stream:
@@ -35,18 +38,19 @@ class Stream:
         steps: int,
         horizon: int,
         like: _core.Schema | None = None,
+        future: Future = None,
     ) -> None:
         if missing not in ("refuse", "hold"):
             raise ValueError(f"missing: 'refuse' or 'hold' expected, not {missing!r}")
         self.steps = _size("steps", steps, 0)
-        ahead = _size("horizon", horizon, 0)
+        beyond = _size("horizon", horizon, 0)
         chosen = any(field is not None for field in (target, inputs, category, time))
         if _data.is_path(X):
             if y is not None:
                 raise TypeError("y: a file has its targets among its columns; name them with target=")
             if str(X).startswith("gen:") and self.steps == 0:
                 self.steps = GENERATED_ROWS
-            rows = self.steps + ahead if self.steps else 0
+            rows = self.steps + beyond if self.steps else 0
             self.data = _data.read(X, rows, _data.choice(target, inputs, category, time), columns, like)
         elif columns is not None:
             raise TypeError("columns: names of the columns of a file")
@@ -58,12 +62,58 @@ class Stream:
             raise TypeError("target, inputs, category and time name columns; an array has none")
         else:
             self.data = _data.arrays(X, y)
-        self.held = self.data.hold() if missing == "hold" else 0
+        self.data.fill_elapsed()
+        self.known = known_ahead(self.data, future)
+        ahead = self.known if any(self.known) else []
+        self.data.use_rows_ahead(ahead)
+        self.held = self.data.hold(ahead) if missing == "hold" else 0
+        self.remarks = self.data.remarks
+        if horizon > 0 and (held := held_ahead(self.data, self.known)):
+            self.remarks = [*self.remarks, held]
         self.single = self.data.outputs == 1 if _named(X, y) else np.ndim(y) == 1
 
 
 def _named(X: Any, y: Any) -> bool:
     return _data.is_path(X) or _data.is_table(X) or (X is None and _data.is_table(y))
+
+
+def known_ahead(data: _core.Dataset, future: Future) -> list[bool]:
+    """For every input whether it is known ahead of its time."""
+    if future is None or future is False:
+        return [False] * data.inputs
+    if future is True:
+        return [True] * data.inputs
+    names = _data._names(future)
+    if data.schema.fields:
+        return data.known_ahead(names)
+    unknown = [name for name in names if not (name.isdecimal() and 1 <= int(name) <= data.inputs)]
+    if unknown:
+        raise ValueError(f"future: an array has no column {unknown[0]!r}; they are numbered from 1 to {data.inputs}")
+    return [str(k + 1) in names for k in range(data.inputs)]
+
+
+def held_ahead(data: _core.Dataset, known: list[bool]) -> str:
+    """Which inputs a forecast holds at their last values, in words; empty: none."""
+    if data.schema.fields:
+        return data.held_ahead(known).replace("--future", "future=")
+    if all(known):
+        return ""
+    return "forecasts hold inputs at their last values; name those known ahead with future="
+
+
+def periods_of(periods: Periods) -> list[float] | None:
+    """In samples, the shortest first; None: not said."""
+    if periods is None:
+        return None
+    if isinstance(periods, str):
+        if periods != "none":
+            raise ValueError(f"periods: numbers of samples, or 'none', expected, not {periods!r}")
+        return []
+    several = [periods] if isinstance(periods, (int, float)) else list(periods)
+    numbers = sorted(float(period) for period in several)
+    if len(numbers) > 3 or len(set(numbers)) < len(numbers) or any(not 2 <= n <= 100_000 for n in numbers):
+        raise ValueError("periods: at most three different numbers of samples, from 2 to 100000")
+    return numbers
 
 
 def evaluation(
@@ -73,11 +123,12 @@ def evaluation(
     weight_points: int,
     coverage: float,
     keep_forecasts: bool,
+    periods: Periods,
     surprise: bool = False,
     alarm_rate: float = 0.0,
 ) -> _core.EvaluationOptions:
-    if keep_forecasts and horizon > LONGEST_KEPT_HORIZON:
-        raise ValueError(f"keep_forecasts: at most {LONGEST_KEPT_HORIZON} rows ahead, not {horizon}")
+    if horizon > LONGEST_HORIZON:
+        raise ValueError(f"horizon: at most {LONGEST_HORIZON} rows ahead, not {horizon}")
     if not 0 <= alarm_rate < 1:
         raise ValueError(f"alarm_rate: a part of the rows, e.g. 1e-4, not {alarm_rate}")
     return _core.EvaluationOptions(
@@ -87,6 +138,8 @@ def evaluation(
         _size("weight_points", weight_points, 0),
         coverage,
         bool(keep_forecasts),
+        stream.known if any(stream.known) else [],
+        periods_of(periods),
         bool(surprise),
         float(alarm_rate),
     )
@@ -134,6 +187,10 @@ class Run:
     scored: int  #: rows with a prediction and a target
     missing_targets: int
     skipped_rows: int
+    untimely_rows: int  #: late or repeated, as times tell, or ahead of their time: not learnt
+    passed_steps: int  #: rows that are missing, as times tell
+    step: str  #: from row to row, as times tell: "1 hour"; empty: there are no times
+    periods: list[float]  #: in rows, that the learner reckons with
     rejected_updates: int
     update_fraction: float  #: updates applied, of those that were possible
     seconds: float  #: in predict, learn and advance
@@ -201,6 +258,10 @@ class Run:
         text += f", {self.us_per_step:.3g} µs per row"
         if self.missing_targets:
             text += f", {self.missing_targets:,} without target"
+        if self.untimely_rows:
+            text += f", {self.untimely_rows:,} late, repeated or ahead"
+        if self.passed_steps:
+            text += f", {self.passed_steps:,} missing in between"
         if self.skipped_rows:
             text += f", {self.skipped_rows:,} skipped"
         if not self.nse < 1:
@@ -252,7 +313,8 @@ def _run_of(raw: dict[str, Any], learner: Learner | None, names: list[str], stre
         target_names=data.target_names,
         held=stream.held,
         labels=data.labels,
-        remarks=data.remarks,
+        step=data.step,
+        remarks=stream.remarks,
         **arrays,  # type: ignore[arg-type]
         **raw,
     )
@@ -289,6 +351,8 @@ def run(
     keep_forecasts: bool = False,
     surprise: bool = False,
     alarm_rate: float = 0.0,
+    future: Future = None,
+    periods: Periods = None,
     **options: Any,
 ) -> Run:
     """Goes through a stream once with a new learner: predicts each row, scores it, then learns it.
@@ -324,7 +388,8 @@ def run(
     steps
         Rows to use; 0: all (of a generator, "gen:NAME", 5000).
     horizon
-        Also score forecasts so many rows ahead, given the inputs until then.
+        Also score forecasts so many rows ahead, at most 1000. Inputs are held at their last values there, but
+        for those of `future`.
     warm_up
         First rows to pass through, neither scored nor learnt.
     weight_points
@@ -335,6 +400,11 @@ def run(
         How strange each target is, in `Run.surprise`.
     alarm_rate
         About this part of ordinary rows at most is in `Run.anomalies`, e.g. 1e-4; implies surprise.
+    future
+        Inputs that are known ahead of their time, by name or number from 1; True: all. Forecasts may see them.
+    periods
+        The stream repeats itself after so many rows, e.g. [24, 168]; "none": it does not; None: what the times
+        tell, or "auto" finds.
 
     >>> X, y = kalstream.generate("sine", 300)
     >>> kalstream.run(X, y, "rls").nse < 1
@@ -354,6 +424,7 @@ def run(
         missing=missing,
         steps=steps,
         horizon=horizon,
+        future=future,
     )
     coverage = options.pop("coverage", interval)
     data = stream.data
@@ -361,7 +432,7 @@ def run(
     return run_learner(
         made,
         stream,
-        evaluation(stream, horizon, warm_up, weight_points, 0.0, keep_forecasts, surprise, alarm_rate),
+        evaluation(stream, horizon, warm_up, weight_points, 0.0, keep_forecasts, periods, surprise, alarm_rate),
     )
 
 
@@ -428,6 +499,8 @@ def compare(
     weight_points: int = 200,
     jobs: int = 0,
     scale: bool = True,
+    future: Future = None,
+    periods: Periods = None,
     **options: Option,
 ) -> Comparison:
     """Runs several learners with several seeds on one stream, in parallel, without the interpreter lock.
@@ -441,7 +514,7 @@ def compare(
         How many (1, 2, ...) or which.
     jobs
         Runs at a time; 0: one per core. Results do not depend on it.
-    X, y, target, inputs, category, time, columns, interval, missing, steps, horizon, warm_up
+    X, y, target, inputs, category, time, columns, interval, missing, steps, horizon, warm_up, future, periods
         As for `run`.
     scale, **options
         For those given by name; an option goes to those that have it.
@@ -462,6 +535,7 @@ def compare(
         missing=missing,
         steps=steps,
         horizon=horizon,
+        future=future,
     )
     data = stream.data
     if isinstance(learners, Mapping):
@@ -489,7 +563,7 @@ def compare(
         made,
         data,
         [_size("seeds", seed, 0) for seed in chosen],
-        evaluation(stream, horizon, warm_up, weight_points, float(interval or 0), False),
+        evaluation(stream, horizon, warm_up, weight_points, float(interval or 0), False, periods),
         _size("jobs", jobs, 0),
     )
     runs = {

@@ -178,6 +178,8 @@ class Learner(_core.Learner):
         keep_forecasts: bool = False,
         surprise: bool = False,
         alarm_rate: float = 0.0,
+        future: Any = None,
+        periods: Any = None,
     ) -> "Run":
         """Goes on with a whole stream: predicts each row, scores, learns; see `kalstream.run`.
 
@@ -197,9 +199,10 @@ class Learner(_core.Learner):
             steps=steps,
             horizon=horizon,
             like=self.schema,
+            future=future,
         )
         options = evaluation(
-            stream, horizon, warm_up, weight_points, 0.0, keep_forecasts, surprise, alarm_rate
+            stream, horizon, warm_up, weight_points, 0.0, keep_forecasts, periods, surprise, alarm_rate
         )
         return run_learner(self, stream, options)
 
@@ -281,6 +284,50 @@ class Learner(_core.Learner):
 
     def _repr_html_(self) -> str:
         return _html.learner(self)
+
+
+class Forecaster(_core.Forecaster):
+    """What comes next, 1 to `horizon` samples ahead, of a learner that goes along with its stream.
+
+    Every lead is learnt in its own right, from its targets as they come, and has its own bounds::
+
+        forecaster = Forecaster(learner, horizon=24, interval=0.9)
+        ...
+        learner.learn(x, y)                  # or advance(x) where the target is missing
+        forecaster.learn(y)                  # or learn() then
+        values = forecaster.forecast(X)      # and forecaster.low, forecaster.high
+
+    Parameters
+    ----------
+    learner
+        Goes its own way; the forecaster must hear of every sample that it takes.
+    horizon
+        Samples ahead, 1 to 1000.
+    interval
+        The part of the targets that the bounds are to hold; None: no bounds.
+
+    >>> learner = Learner("ar", inputs=0)
+    >>> forecaster = Forecaster(learner, horizon=3, interval=None)
+    >>> for t in range(500):
+    ...     report = learner.learn(None, float(t % 5))
+    ...     forecaster.learn(float(t % 5))
+    >>> (forecaster.forecast() + 0.5).astype(int).ravel().tolist()
+    [0, 1, 2]
+    """
+
+    def __init__(self, learner: Learner, horizon: int, interval: float | None = 0.9) -> None:
+        super().__init__(learner, _size("horizon", horizon, 1), None if interval is None else float(interval))
+        self._learner = learner
+
+    def forecast(self, X: Numbers | Table = None) -> Array:
+        """Of the next samples, whose inputs are the rows of X, or of its columns; (horizon, outputs)."""
+        if X is None and self._learner.inputs > 0:
+            raise ValueError(f"X: the {self._learner.inputs} inputs of the next {self.horizon} samples are needed")
+        if X is not None:
+            X = self._learner._rows(X)
+            if len(X) != self.horizon:
+                raise ValueError(f"X has {len(X)} rows, horizon is {self.horizon}")
+        return super().forecast(X)
 
 
 def _loaded(cls: type[Learner], snapshot: bytes, coverage: float | None, intervals: bytes) -> Learner:

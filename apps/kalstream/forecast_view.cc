@@ -1,0 +1,273 @@
+#include "forecast_view.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "data/csv_writer.h"
+#include "predictions_chart.h"
+#include "schema/timestamp.h"
+#include "view/progress.h"
+#include "view/table.h"
+#include "view/text_chart.h"
+
+namespace kalstream::cli {
+namespace {
+
+using ForecastJson = nlohmann::ordered_json;
+using view::Align;
+using view::Cell;
+
+std::size_t horizon_of(const ForecastReport& r) {
+  return r.outlook.value.size() / r.data.n_targets();
+}
+
+// Leads that show how errors grow, and not all of them.
+bool is_shown(std::size_t lead, std::size_t horizon) {
+  if (lead == 0 || lead == horizon || lead <= 3 || horizon <= 12) return true;
+  for (const std::size_t often : {6, 12, 24, 36, 48, 72, 96, 144, 168, 336, 504, 672})
+    if (lead == often) return true;
+  return false;
+}
+
+// Names, then as many columns for each target.
+std::string name_of_column(const ForecastReport& r, const std::string& what, std::size_t k) {
+  return r.data.n_targets() == 1 ? what : fmt::format("{}_{}", what, r.data.target_names[k]);
+}
+
+ForecastJson json_number(double v) {
+  return std::isfinite(v) ? ForecastJson(v) : ForecastJson(nullptr);
+}
+
+// ---- Pictures.
+
+constexpr std::size_t shown_panels = 6;
+
+// Places on the x axis count steps: 0 is the last row that is known.
+struct Shown {
+  std::vector<double> x;
+  std::vector<std::size_t> rows;
+};
+
+Shown past_of(const ForecastReport& r) {
+  const Timeline& line = r.outlook.timeline;
+  const std::size_t now = line.place[*r.outlook.row];
+  const std::size_t length = std::min(now, std::clamp<std::size_t>(3 * horizon_of(r), 60, 500));
+  Shown shown;
+  for (std::size_t place = now - length; place <= now; ++place) {
+    if (line.row_at[place] == Timeline::none) continue;
+    shown.x.push_back(static_cast<double>(place) - static_cast<double>(now));
+    shown.rows.push_back(line.row_at[place]);
+  }
+  return shown;
+}
+
+// Days, where a few begin in the picture; else times at equal distances.
+std::vector<view::Tick> time_ticks(const ForecastReport& r, double from, double to) {
+  const auto step = r.outlook.timeline.step_at(*r.outlook.row);
+  const auto tick = ticks_of(r.data)[*r.outlook.row];
+  if (!step || !tick || r.data.schema.time_form == TimeForm::number) return {};
+  constexpr std::int64_t day = 86'400'000'000'000;
+  const auto moment = [&](double place) { return step->after(*tick, std::llround(place)); };
+  std::vector<view::Tick> days;
+  for (double place = from; place <= to; ++place)
+    if (moment(place) % day == 0) days.push_back({place, iso_text(moment(place)).substr(0, 10)});
+  constexpr std::size_t most = 6;
+  constexpr std::size_t fewest = 3;
+  std::vector<view::Tick> ticks;
+  if (days.size() >= fewest) {
+    const std::size_t every = (days.size() + most - 1) / most;
+    for (std::size_t k = 0; k < days.size(); k += every) ticks.push_back(days[k]);
+    return ticks;
+  }
+  for (std::size_t k = 0; k <= 4; ++k) {
+    const double place = std::round(from + (to - from) * static_cast<double>(k) / 4);
+    std::string text = iso_text(moment(place)).substr(0, 16);
+    std::replace(text.begin(), text.end(), 'T', ' ');
+    ticks.push_back({place, text});
+  }
+  return ticks;
+}
+
+view::Panel panel_of(const ForecastReport& r, std::size_t k) {
+  const std::size_t n_d = r.data.n_targets();
+  const Shown past = past_of(r);
+  view::Series known{.name = "past", .x = past.x, .grey = true};
+  for (const std::size_t row : past.rows) known.y.push_back(r.data.d(row)[k]);
+  view::Series ahead{.name = r.learner};
+  for (std::size_t lead = 0; lead < horizon_of(r); ++lead) {
+    ahead.x.push_back(static_cast<double>(lead + 1));
+    ahead.y.push_back(r.outlook.value[lead * n_d + k]);
+    if (r.outlook.low.empty()) continue;
+    ahead.low.push_back(r.outlook.low[lead * n_d + k]);
+    ahead.high.push_back(r.outlook.high[lead * n_d + k]);
+  }
+  view::Panel panel{.x_label = "steps after the last row",
+                    .y_label = r.data.target_names[k],
+                    .series = {std::move(known), std::move(ahead)}};
+  panel.x_ticks = time_ticks(r, past.x.front(), static_cast<double>(horizon_of(r)));
+  if (!panel.x_ticks.empty()) panel.x_label = r.data.time_name;
+  limit_axis(panel, 1);
+  return panel;
+}
+
+}  // namespace
+
+std::string forecast_table(const ForecastReport& r) {
+  const Outlook& o = r.outlook;
+  std::vector<view::Column> header{{"lead"}};
+  if (!o.times.empty()) header.push_back({r.data.time_name, Align::left});
+  for (const std::string& target : r.data.target_names) {
+    header.push_back({target});
+    if (!o.low.empty()) header.insert(header.end(), {{"low"}, {"high"}});
+  }
+  view::Table table(header);
+  const std::size_t n_d = r.data.n_targets();
+  const auto text = [](double v) { return view::format_number(v, 5); };
+  for (std::size_t lead = 0; lead < horizon_of(r); ++lead) {
+    std::vector<Cell> cells{fmt::format("{}", lead + 1)};
+    if (!o.times.empty()) cells.emplace_back(o.times[lead]);
+    for (std::size_t k = lead * n_d; k < (lead + 1) * n_d; ++k) {
+      cells.emplace_back(text(o.value[k]));
+      if (o.low.empty()) continue;
+      cells.emplace_back(text(o.low[k]));
+      cells.emplace_back(text(o.high[k]));
+    }
+    table.add_row(std::move(cells));
+  }
+  return table.to_text(view::is_terminal(stdout));
+}
+
+std::string backtest_table(const ForecastReport& r) {
+  const Outlook& o = r.outlook;
+  std::vector<view::Column> header{{"lead"}, {"forecasts"}, {r.learner}};
+  for (const std::string& rival : o.rivals) header.push_back({rival});
+  if (r.interval > 0) header.insert(header.end(), {{"coverage"}, {"median width"}});
+  view::Table table(header);
+  const auto text = [](double v) { return view::format_number(v, 4); };
+  for (const LeadScore& s : o.scores) {
+    if (!is_shown(s.lead, horizon_of(r))) continue;
+    if (s.lead == 0) table.add_rule();
+    double least = s.rmse;
+    for (const double rival : s.rival_rmse) least = std::fmin(least, rival);
+    std::vector<Cell> cells{s.lead == 0 ? "all" : fmt::format("{}", s.lead),
+                            fmt::format("{}", s.count), Cell(text(s.rmse), s.rmse == least)};
+    for (const double rival : s.rival_rmse) cells.emplace_back(text(rival), rival == least);
+    if (r.interval > 0) {
+      cells.emplace_back(std::isnan(s.coverage) ? "n/a"
+                                                : fmt::format("{:.1f} %", 100 * s.coverage));
+      cells.emplace_back(text(s.median_width));
+    }
+    table.add_row(std::move(cells));
+  }
+  return table.to_text(view::is_terminal(stdout));
+}
+
+std::string forecast_csv(const ForecastReport& r) {
+  const Outlook& o = r.outlook;
+  const std::size_t n_d = r.data.n_targets();
+  std::string out = "lead";
+  if (!o.times.empty()) out += ',' + csv_field(r.data.time_name);
+  for (std::size_t k = 0; k < n_d; ++k) {
+    out += ',' + csv_field(name_of_column(r, "forecast", k));
+    if (o.low.empty()) continue;
+    out += ',' + csv_field(name_of_column(r, "forecast_low", k));
+    out += ',' + csv_field(name_of_column(r, "forecast_high", k));
+  }
+  out += '\n';
+  const auto add = [&](double v) {
+    out += ',';
+    if (!std::isnan(v)) fmt::format_to(std::back_inserter(out), "{}", v);
+  };
+  for (std::size_t lead = 0; lead < horizon_of(r); ++lead) {
+    out += fmt::format("{}", lead + 1);
+    if (!o.times.empty()) out += ',' + csv_field(o.times[lead]);
+    for (std::size_t k = lead * n_d; k < (lead + 1) * n_d; ++k) {
+      add(o.value[k]);
+      if (o.low.empty()) continue;
+      add(o.low[k]);
+      add(o.high[k]);
+    }
+    out += '\n';
+  }
+  return out;
+}
+
+std::string forecast_json(const ForecastReport& r) {
+  const Outlook& o = r.outlook;
+  const std::size_t n_d = r.data.n_targets();
+  ForecastJson root{
+      {"source", r.data.source},
+      {"rows", o.history},
+      {"targets", r.data.target_names},
+      {"learner", r.learner},
+      {"step",
+       o.timeline.clock.has_started() ? ForecastJson(o.timeline.clock.text()) : ForecastJson()},
+      {"periods", o.periods.empty() ? o.timeline.clock.periods() : o.periods},
+      {"nominal_coverage", r.interval > 0 ? ForecastJson(r.interval) : ForecastJson()},
+      {"notes", r.notes},
+      {"forecast", ForecastJson::array()}};
+  const bool numbers = r.data.schema.time_form >= TimeForm::seconds;
+  // One thing per target: itself if there is but one.
+  const auto each = [&](const std::vector<double>& values, std::size_t lead) {
+    if (n_d == 1) return json_number(values[lead]);
+    ForecastJson list = ForecastJson::array();
+    for (std::size_t k = 0; k < n_d; ++k) list.push_back(json_number(values[lead * n_d + k]));
+    return list;
+  };
+  for (std::size_t lead = 0; lead < horizon_of(r); ++lead) {
+    ForecastJson one{{"lead", lead + 1}};
+    if (!o.times.empty()) {
+      const ForecastJson as_number =
+          numbers ? ForecastJson::parse(o.times[lead], nullptr, false) : ForecastJson();
+      one["time"] = as_number.is_number() ? as_number : ForecastJson(o.times[lead]);
+    }
+    one["value"] = each(o.value, lead);
+    if (!o.low.empty()) {
+      one["low"] = each(o.low, lead);
+      one["high"] = each(o.high, lead);
+    }
+    root["forecast"].push_back(one);
+  }
+  for (const LeadScore& s : o.scores) {
+    ForecastJson one{{"lead", s.lead == 0 ? ForecastJson("all") : ForecastJson(s.lead)},
+                     {"forecasts", s.count},
+                     {"rmse", json_number(s.rmse)}};
+    for (std::size_t k = 0; k < o.rivals.size(); ++k)
+      one["rivals"][o.rivals[k]] = json_number(s.rival_rmse[k]);
+    one["coverage"] = json_number(s.coverage);
+    one["width_median"] = json_number(s.median_width);
+    root["backtest"].push_back(one);
+  }
+  return root.dump(2, ' ', false, ForecastJson::error_handler_t::replace) + "\n";
+}
+
+std::string forecast_svg(const ForecastReport& r) {
+  std::vector<view::Panel> panels;
+  for (std::size_t k = 0; k < std::min(r.data.n_targets(), shown_panels); ++k)
+    panels.push_back(panel_of(r, k));
+  std::string subtitle = fmt::format("the next {} steps", horizon_of(r));
+  if (!r.outlook.times.empty()) subtitle += fmt::format(", until {}", r.outlook.times.back());
+  if (r.interval > 0)
+    subtitle += fmt::format("; the band should hold {:.4g} % of the values", 100 * r.interval);
+  return view::line_chart(panels, {.title = fmt::format("Forecast of {}", r.data.name),
+                                   .subtitle = subtitle,
+                                   .description = "Past values, forecast values and their bounds",
+                                   .width = panels.size() == 1 ? 860.0 : 0,
+                                   .columns = panels.size() == 1 ? 1U : 2U});
+}
+
+std::string forecast_text_chart(const ForecastReport& r, std::size_t width, bool colours) {
+  const view::Panel panel = panel_of(r, 0);
+  view::TextChartStyle style{.width = width, .colours = colours};
+  const std::size_t first = past_of(r).rows.front();
+  style.left = r.data.times.empty() ? fmt::format("row {}", first + 1) : r.data.times[first];
+  style.right =
+      r.outlook.times.empty() ? fmt::format("{} ahead", horizon_of(r)) : r.outlook.times.back();
+  return view::text_chart(panel, style);
+}
+
+}  // namespace kalstream::cli

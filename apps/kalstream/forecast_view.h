@@ -1,0 +1,31 @@
+// What `kalstream forecast` shows and writes.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "data/dataset.h"
+#include "eval/outlook.h"
+#include "view/chart.h"
+
+namespace kalstream::cli {
+
+/// Everything there is to tell of a forecast.
+struct ForecastReport {
+  const Dataset& data;
+  const Outlook& outlook;
+  std::string learner;
+  double interval = 0;
+  std::vector<std::string> notes;
+};
+
+std::string forecast_table(const ForecastReport& report);
+std::string backtest_table(const ForecastReport& report);
+std::string forecast_csv(const ForecastReport& report);
+std::string forecast_json(const ForecastReport& report);
+
+/// Past, forecast and band.
+std::string forecast_svg(const ForecastReport& report);
+std::string forecast_text_chart(const ForecastReport& report, std::size_t width, bool colours);
+
+}  // namespace kalstream::cli

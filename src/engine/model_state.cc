@@ -1,0 +1,175 @@
+// A model in and out of a checkpoint.
+#include <cmath>
+
+#include "core/archive.h"
+#include "core/envelope.h"
+#include "engine/model.h"
+#include "kalstream/snapshot.h"
+
+namespace kalstream {
+namespace {
+
+// As many as there are, or none.
+void exchange(Archive& archive, std::vector<double>& values, std::size_t n) {
+  bool some = !values.empty();
+  archive.flag(some);
+  values.resize(some ? n : 0);
+  if (some) archive.numbers(values);
+}
+
+void exchange(Archive& archive, std::vector<Interval>& intervals, std::size_t n) {
+  intervals.resize(n);
+  for (Interval& i : intervals) i.exchange(archive);
+}
+
+void exchange(Archive& archive, std::vector<Surprise::Expected>& expected, std::size_t n) {
+  bool some = !expected.empty();
+  archive.flag(some);
+  expected.resize(some ? n : 0);
+  for (Surprise::Expected& e : expected) e.exchange(archive);
+}
+
+}  // namespace
+
+std::vector<std::byte> StreamModel::to_bytes() const {
+  const auto learnt = save(*learner_);
+  std::string_view text = as_text(learnt);
+  std::vector<std::byte> bytes;
+  Archive to(bytes);
+  to.text(text);
+  const auto rest = beside_learner();
+  bytes.insert(bytes.end(), rest.begin(), rest.end());
+  return bytes;
+}
+
+std::vector<std::byte> StreamModel::beside_learner() const {
+  std::vector<std::byte> bytes;
+  Archive to(bytes);
+  const_cast<StreamModel*>(this)->exchange(to);  // NOLINT: writing changes nothing
+  return bytes;
+}
+
+std::unique_ptr<StreamModel> StreamModel::load(Archive& archive, const ModelOptions* options,
+                                               std::uint64_t most_memory) {
+  std::string_view learnt;
+  archive.text(learnt);
+  auto model =
+      std::make_unique<StreamModel>(kalstream::load(as_bytes(learnt), most_memory), ModelOptions{});
+  model->exchange(archive);
+  if (options == nullptr) return model;
+  const ModelOptions before = model->options_;
+  model->options_ = *options;
+  model->known_.set_which(options->known_ahead);
+  if (options->periods) model->tell_periods(*options->periods);
+  model->forecast_.resize(options->horizon * model->d_hat_.size());
+  if (before.coverage != options->coverage || before.horizon != options->horizon)
+    model->start_intervals();
+  if (before.coverage != options->coverage)  // bounds of another kind teach nothing
+    for (Waiting& w : model->pending_) w.interval.clear();
+  if (before.surprise != options->surprise) {
+    model->start_surprise();
+    for (Waiting& w : model->pending_) w.expected.clear();
+  }
+  return model;
+}
+
+void StreamModel::exchange(Archive& archive) {
+  archive.require(!owed_);
+  const std::size_t n_d = learner_->outputs();
+  const bool old = archive.format() < 3;
+  std::uint64_t line = 0;  // the last that it took: now the whole stream has but one place
+  if (old) archive.count(line);
+  archive.count(samples_);
+  archive.count(settled_, samples_);
+  archive.flag(target_known_);
+  old ? scores_.exchange_errors(archive) : scores_.exchange(archive);
+  archive.flag(options_.learns);
+  archive.number(options_.coverage, Archive::fraction);
+  archive.count(options_.horizon, ModelOptions::longest_horizon);
+  archive.count(options_.max_delay, ModelOptions::longest_delay);
+  archive.require(options_.coverage < 1);
+
+  if (archive.format() >= 4) {
+    archive.flag(options_.surprise);
+    archive.number(options_.alarm_rate, Archive::fraction);
+    archive.count(passed_, samples_);
+  }
+  exchange_waiting(archive);
+  if (archive.reading()) {
+    forecast_.resize(options_.horizon * n_d);
+    start_intervals();
+    start_surprise();
+  }
+  for (Surprise& s : surprise_) s.exchange(archive);
+  for (Intervals& i : intervals_) i.exchange(archive);
+  if (archive.format() < 4) exchange_old_forecasts(archive);
+  if (archive.format() >= 2)
+    archive.numbers(last_x_, [](double v) { return std::isnan(v) || Archive::usable(v); });
+  if (archive.format() >= 4) exchange_time(archive);
+}
+
+void StreamModel::exchange_waiting(Archive& archive) {
+  const std::size_t n_d = learner_->outputs();
+  const bool old = archive.format() < 3;
+  pending_.resize(archive.length(pending_.size()));
+  archive.require(pending_.size() == samples_ - settled_);
+  if (archive.reading()) {
+    waits_.clear();
+    id_bytes_ = 0;
+  }
+  std::uint64_t place = settled_;
+  for (Waiting& w : pending_) {
+    ++place;
+    if (archive.format() >= 4)
+      archive.count(w.number, place);
+    else
+      w.number = place;
+    archive.text(w.id);
+    w.x.resize(learner_->inputs());
+    archive.numbers(w.x, Archive::usable);
+    w.d_hat.resize(n_d);
+    archive.numbers(w.d_hat);
+    bool bounded = old ? options_.coverage > 0 : !w.interval.empty();
+    if (!old) archive.flag(bounded);
+    kalstream::exchange(archive, w.interval, bounded ? n_d : 0);
+    if (archive.format() >= 4) kalstream::exchange(archive, w.expected, n_d);
+    archive.flag(w.across);
+    kalstream::exchange(archive, w.d, n_d);
+    if (archive.reading() && w.d.empty() && !w.id.empty()) wait_for(w.id, place);
+  }
+}
+
+// Before format 4 leads had intervals and nothing else; forecasts begin anew.
+void StreamModel::exchange_old_forecasts(Archive& archive) {
+  const std::size_t n_d = learner_->outputs();
+  if (options_.coverage > 0)
+    for (std::size_t lead = 0; lead < options_.horizon; ++lead)
+      Intervals(n_d, options_.coverage).exchange(archive);
+  std::size_t forecasts = archive.length(0);
+  archive.require(forecasts == 0 || options_.coverage > 0);
+  std::uint64_t made_after = 0;
+  std::vector<Interval> interval;
+  for (; forecasts > 0; --forecasts) {
+    archive.count(made_after, samples_);
+    kalstream::exchange(archive, interval, options_.horizon * n_d);
+  }
+}
+
+void StreamModel::exchange_time(Archive& archive) {
+  if (forecaster_) forecaster_->exchange(archive);
+  clock_.exchange(archive);
+  bool told = told_.has_value();
+  archive.flag(told);
+  if (told) {
+    if (!told_) told_.emplace();
+    told_->resize(archive.length(told_->size()));
+    archive.numbers(*told_, Archive::positive);
+  }
+  bool known = known_.any();
+  archive.flag(known);
+  if (!known) return;
+  if (archive.reading()) known_ = KnownInputs(std::vector<bool>(learner_->inputs(), true));
+  known_.exchange(archive);
+}
+
+}  // namespace kalstream

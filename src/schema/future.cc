@@ -1,0 +1,59 @@
+#include "schema/future.h"
+
+#include <algorithm>
+
+#include "core/closest.h"
+#include "schema/field_names.h"
+#include "schema/rules.h"
+
+namespace kalstream {
+
+bool is_elapsed(const Schema::Field& field) { return field.role == Role::input && field.later; }
+
+bool has_elapsed(const Schema& schema) { return std::ranges::any_of(schema.fields, is_elapsed); }
+
+void add_elapsed(Schema& schema) {
+  std::string name = "elapsed";
+  const auto is_taken = [&](const Schema::Field& f) { return f.name == name; };
+  while (std::ranges::any_of(schema.fields, is_taken)) name += "_time";
+  schema.fields.push_back({.name = name,
+                           .role = Role::input,
+                           .reason = "seconds since the sample before",
+                           .later = true});
+}
+
+std::vector<bool> known_ahead(const Schema& schema, const std::vector<std::string>& future) {
+  FieldNames names;
+  for (const Schema::Field& f : schema.fields) names.push_back(f.name);
+  std::vector<bool> chosen(names.size(), false);
+  for (const std::string& wanted : future) {
+    const FieldPlaces places = places_of(names, wanted);
+    for (const std::size_t k : places)
+      if (schema.fields[k].role == Role::input) chosen[k] = true;
+    if (std::ranges::any_of(places, [&](std::size_t k) { return chosen[k]; })) continue;
+    const FieldNames inputs = schema.names(Role::input);
+    throw SchemaError("--future " + shown(wanted) + ": is no input; there are " +
+                      (inputs.empty() ? std::string("none") : list_of(inputs)) +
+                      did_you_mean(wanted, inputs));
+  }
+  std::vector<bool> known;
+  for (std::size_t k = 0; k < names.size(); ++k)
+    if (schema.fields[k].role == Role::input)
+      known.insert(known.end(), std::max<std::size_t>(1, schema.fields[k].slots), chosen[k]);
+  return known;
+}
+
+std::string held_ahead(const Schema& schema, const std::vector<bool>& known) {
+  FieldNames held;
+  std::size_t at = 0;
+  for (const Schema::Field& f : schema.fields) {
+    if (f.role != Role::input) continue;
+    if (at < known.size() && !known[at] && !is_elapsed(f)) held.push_back(f.name);
+    at += std::max<std::size_t>(1, f.slots);
+  }
+  if (held.empty()) return {};
+  return "forecasts hold " + list_of(held) + " at " + (held.size() == 1 ? "its" : "their") +
+         " last value" + (held.size() == 1 ? "" : "s") + "; name what is known ahead with --future";
+}
+
+}  // namespace kalstream

@@ -1,0 +1,131 @@
+#include "view/text_chart.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "view/table.h"
+
+namespace kalstream::view {
+namespace {
+
+constexpr double infinite = std::numeric_limits<double>::infinity();
+
+struct TextLimits {
+  double low = infinite;
+  double high = -infinite;
+
+  void add(double v) {
+    if (!std::isfinite(v)) return;
+    low = std::min(low, v);
+    high = std::max(high, v);
+  }
+  // At 0, 1, … places − 1.
+  std::size_t place(double v, std::size_t places) const {
+    const double part = high > low ? (v - low) / (high - low) : 0.5;
+    return static_cast<std::size_t>(
+        std::lround(std::clamp(part, 0.0, 1.0) * static_cast<double>(places - 1)));
+  }
+};
+
+/// What stands in each place: nothing, a band, or a line by its number.
+class TextGrid {
+ public:
+  TextGrid(std::size_t width, std::size_t height) : width_(width), cells_(width * height, empty) {}
+
+  static constexpr int empty = -2;
+  static constexpr int band = -1;
+
+  int& at(std::size_t x, std::size_t y) { return cells_[y * width_ + x]; }
+
+ private:
+  std::size_t width_;
+  std::vector<int> cells_;
+};
+
+double x_at(const Series& s, std::size_t k) {
+  return s.x.empty() ? static_cast<double>(k + 1) : s.x[k];
+}
+
+}  // namespace
+
+std::string text_chart(const Panel& panel, const TextChartStyle& style) {
+  TextLimits x;
+  TextLimits y;
+  for (const Series& s : panel.series)
+    for (std::size_t k = 0; k < s.y.size(); ++k) {
+      if (std::isfinite(s.y[k])) x.add(x_at(s, k));
+      y.add(s.y[k]);
+      if (k < s.low.size()) y.add(s.low[k]);
+      if (k < s.high.size()) y.add(s.high[k]);
+    }
+  if (panel.y_low) y.low = *panel.y_low;
+  if (panel.y_high) y.high = *panel.y_high;
+  if (!(x.low <= x.high) || !(y.low <= y.high)) return "no data\n";
+
+  const std::string top = format_number(y.high, 4);
+  const std::string bottom = format_number(y.low, 4);
+  const std::size_t margin = std::max(display_width(top), display_width(bottom)) + 1;
+  const std::size_t width = std::max<std::size_t>(style.width, margin + 12) - margin - 1;
+  const std::size_t height = std::max<std::size_t>(style.height, 3);
+  TextGrid grid(width, height);
+  // Between neighbours lie as many columns as it takes; bands first, for lines lie upon them.
+  const auto each_column = [&](const Series& s, const auto& draw) {
+    for (std::size_t k = 0; k < s.y.size(); ++k) {
+      const std::size_t to = x.place(x_at(s, k), width);
+      const std::size_t from = k == 0 ? to : std::min(to, x.place(x_at(s, k - 1), width) + 1);
+      for (std::size_t column = from; column <= to; ++column) {
+        const double part = static_cast<double>(to - column) /
+                            static_cast<double>(std::max<std::size_t>(1, to - from + 1));
+        draw(column, k, part);
+      }
+    }
+  };
+  const auto between = [](const std::vector<double>& v, std::size_t k, double part) {
+    return k == 0 || part == 0 ? v[k] : part * v[k - 1] + (1 - part) * v[k];
+  };
+  for (const Series& s : panel.series)
+    each_column(s, [&](std::size_t column, std::size_t k, double part) {
+      if (k >= s.low.size() || k >= s.high.size()) return;
+      const double low = between(s.low, k, part);
+      const double high = between(s.high, k, part);
+      if (!std::isfinite(low) || !std::isfinite(high)) return;
+      for (std::size_t v = y.place(low, height); v <= y.place(high, height); ++v)
+        grid.at(column, v) = TextGrid::band;
+    });
+  for (std::size_t n = 0; n < panel.series.size(); ++n)
+    each_column(panel.series[n], [&](std::size_t column, std::size_t k, double part) {
+      const double value = between(panel.series[n].y, k, part);
+      if (value >= y.low && value <= y.high)
+        grid.at(column, y.place(value, height)) = static_cast<int>(n);
+    });
+
+  const auto coloured = [&](const char* code, const char* text) {
+    return style.colours ? std::string("\x1b[") + code + 'm' + text + "\x1b[0m" : text;
+  };
+  std::string text;
+  for (std::size_t row = height; row-- > 0;) {
+    const std::string& label = row + 1 == height ? top : row == 0 ? bottom : std::string();
+    text += std::string(margin - 1 - display_width(label), ' ') + label + " ┤";
+    std::string line;
+    for (std::size_t column = 0; column < width; ++column) {
+      const int what = grid.at(column, row);
+      line += what == TextGrid::empty  ? " "
+              : what == TextGrid::band ? coloured("2;36", "░")
+              : what == 0              ? coloured("2", "·")
+                                       : coloured("1;36", "•");
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + '\n';
+  }
+  text += std::string(margin, ' ') + "└";
+  for (std::size_t column = 0; column < width; ++column) text += "─";
+  text += '\n';
+  if (style.left.empty() && style.right.empty()) return text;
+  const std::size_t taken = display_width(style.left) + display_width(style.right);
+  text += std::string(margin + 1, ' ') + style.left +
+          std::string(width > taken ? width - taken : 1, ' ') + style.right + '\n';
+  return text;
+}
+
+}  // namespace kalstream::view
