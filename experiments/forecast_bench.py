@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+"""kalstream's `auto` beside other forecasters on real series: the tables of docs/forecasting-results.md.
+
+    experiments/forecast_bench.py --kalstream build/release/kalstream --quick [--jobs N] [--seeds 1..3] [--only REGEX]
+        [--learner auto] [--extra "--set key=value"] [--json FILE] [--against FILE]
+
+The series are the CSV files of --data (default ../shared/data/series), whose README.md tells their periods and what
+others reached on them. --quick runs kalstream alone, needs nothing but numpy, and prints a line per series.
+"""
+import argparse
+import os
+import re
+import shlex
+import sys
+
+from forecast import quick
+from forecast.series import load
+
+DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "shared", "data", "series")
+
+
+def seeds(text):
+    first, _, last = text.rpartition("..")
+    return list(range(int(first or 1), int(last) + 1))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kalstream", default="build/release/kalstream", help="the program")
+    parser.add_argument("--data", default=DATA, help="folder of the series")
+    parser.add_argument("--quick", action="store_true", help="kalstream alone")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes at a time")
+    parser.add_argument("--seeds", type=seeds, help="how many, or which: 3, 5..7 (default: 1 if quick, else 3)")
+    parser.add_argument("--only", default="", help="series whose names match this expression")
+    parser.add_argument("--learner", default="auto", help="in auto's place")
+    parser.add_argument("--interval", type=float, default=0.9, help="0: no bounds")
+    parser.add_argument("--extra", type=shlex.split, default=[], help="more options for `kalstream run`")
+    parser.add_argument("--json", help="write all results here")
+    parser.add_argument("--against", help="results of an earlier --json: ratios to them are shown as well")
+    options = parser.parse_args()
+    if not os.path.isdir(options.data):
+        print(f"no series: {options.data} is absent, nothing is measured")
+        return
+    series, figures = load(options.data)
+    series = [one for one in series if re.search(options.only, one.name)]
+    options.seeds = options.seeds or list(range(1, 2 if options.quick else 4))
+    if options.quick:
+        quick.run(options, series, figures)
+    else:
+        sys.exit("only --quick is there yet")
+
+
+if __name__ == "__main__":
+    main()
