@@ -3,15 +3,20 @@
 
     experiments/forecast_bench.py --kalstream build/release/kalstream --quick [--jobs N] [--seeds 1..3] [--only REGEX]
         [--learner auto] [--extra "--set key=value"] [--json FILE] [--against FILE]
+        [--rivals build/forecast-cache]
+    experiments/forecast_bench.py --kalstream build/release/kalstream [--jobs N] [--seeds 3] [--only REGEX] [--out DIR]
+        [--cache DIR] [--cached-rivals]
 
 The series are the CSV files of --data (default ../shared/data/series), whose README.md tells their periods and what
-others reached on them. --quick runs kalstream alone, needs nothing but numpy, and prints a line per series.
+others reached on them. --quick runs kalstream alone, needs nothing but numpy, and prints a line per series. Otherwise
+rivals are run too, once: their results are kept in --cache (experiments/forecast/README.md). --out gets
+forecasting-results.md, forecasting.json and forecasting.svg.
 """
 import argparse
+import json
 import os
 import re
 import shlex
-import sys
 
 from forecast import quick
 from forecast.series import load
@@ -22,6 +27,22 @@ DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "sha
 def seeds(text):
     first, _, last = text.rpartition("..")
     return list(range(int(first or 1), int(last) + 1))
+
+
+def everything(options, series, figures):
+    """Measures all, and writes the tables, the chart and the figures behind them."""
+    from forecast import chart, full, report
+
+    results = full.measure(options, series, figures)
+    os.makedirs(options.out, exist_ok=True)
+    drawn = options.chart or os.path.join(options.out, "forecasting.svg")
+    chart.draw(results, drawn)
+    text = report.markdown(results, os.path.relpath(drawn, options.out))
+    with open(os.path.join(options.out, "forecasting-results.md"), "w", encoding="utf-8") as file:
+        file.write(text)
+    with open(options.json or os.path.join(options.out, "forecasting.json"), "w", encoding="utf-8") as file:
+        json.dump(results, file, indent=1)
+    print(text)
 
 
 def main():
@@ -37,6 +58,11 @@ def main():
     parser.add_argument("--extra", type=shlex.split, default=[], help="more options for `kalstream run`")
     parser.add_argument("--json", help="write all results here")
     parser.add_argument("--against", help="results of an earlier --json: ratios to them are shown as well")
+    parser.add_argument("--rivals", help="quick: rivals measured here (--cache's folder) instead of the README's figures")
+    parser.add_argument("--out", default="build/forecast", help="folder of the tables and the chart")
+    parser.add_argument("--chart", help="the chart's file (default: in --out)")
+    parser.add_argument("--cache", default="build/forecast-cache", help="folder of the rivals' results")
+    parser.add_argument("--cached-rivals", action="store_true", help="only rivals whose results are there already")
     options = parser.parse_args()
     if not os.path.isdir(options.data):
         print(f"no series: {options.data} is absent, nothing is measured")
@@ -47,7 +73,7 @@ def main():
     if options.quick:
         quick.run(options, series, figures)
     else:
-        sys.exit("only --quick is there yet")
+        everything(options, series, figures)
 
 
 if __name__ == "__main__":

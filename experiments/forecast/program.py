@@ -1,6 +1,5 @@
 """kalstream's side, through its command line."""
 
-import io
 import json
 import os
 import subprocess
@@ -11,20 +10,21 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 
+def numbers(line):
+    """A line of CSV whose empty fields say nan."""
+    return line.rstrip("\n").replace(",,", ",nan,").replace(",,", ",nan,") + ("nan" if line.endswith(",\n") else "")
+
+
 class Output:
     """What `kalstream run --csv` wrote: a column of numbers for each name; empty fields are nan."""
 
     def __init__(self, path):
         with open(path, encoding="utf-8") as file:
-            self.names = file.readline().rstrip("\n").split(",")
-            text = file.read()
-        for _ in range(2):
-            text = text.replace(",,", ",nan,")
-        text = text.replace(",\n", ",nan\n")
-        # the learner's name and the time are text: only what is asked for is read as numbers
-        kept = [i for i, n in enumerate(self.names) if n.split("_")[0] in ("step", "target", "prediction", "forecast")]
-        values = np.loadtxt(io.StringIO(text), delimiter=",", usecols=kept, ndmin=2)
-        self.columns = {self.names[i]: values[:, j] for j, i in enumerate(kept)}
+            names = file.readline().rstrip("\n").split(",")
+            # the learner's name and the time are text: only what is asked for is read as numbers
+            kept = [i for i, n in enumerate(names) if n.split("_")[0] in ("target", "prediction", "forecast")]
+            values = np.loadtxt((numbers(line) for line in file), delimiter=",", usecols=kept, ndmin=2)
+        self.columns = {names[i]: values[:, j] for j, i in enumerate(kept)}
 
     def get(self, name, target=None):
         """A column by name; with several targets names end with the target's."""

@@ -9,8 +9,9 @@ HORIZON = max(LEADS)
 INTERVAL = 0.9
 
 
-def of_learner(binary, series, learner, seed=1, interval=INTERVAL, extra=()):
-    """NSE one step ahead ("1") and at every lead of LEADS, coverage and median width by lead, µs per sample."""
+def of_learner(binary, series, learner, seed=1, interval=INTERVAL, extra=(), keep=False):
+    """NSE one step ahead ("1") and at every lead of LEADS, coverage and median width by lead, µs per sample; if told to
+    keep them also the forecasts by row."""
     horizon = HORIZON if series.has_horizons else 0
     output, report = program.run(
         binary, series.path, [series.target], len(series.y), learner, seed, horizon, interval, extra
@@ -27,6 +28,9 @@ def of_learner(binary, series, learner, seed=1, interval=INTERVAL, extra=()):
         "width": {},
     }
 
+    if keep:
+        result["forecasts"] = {"1": output.get("prediction", series.target)}
+
     def bounds(name, lead, first):
         low, high = (output.get(f"{name}_{side}", series.target) for side in ("low", "high"))
         if low is None:
@@ -42,8 +46,10 @@ def of_learner(binary, series, learner, seed=1, interval=INTERVAL, extra=()):
     for lead in range(1, horizon + 1):
         bounds(f"forecast_{lead}", lead, FIRST_ORIGIN + lead)
         if lead in LEADS:
-            forecast = output.get(f"forecast_{lead}", series.target)
-            result[str(lead)] = lead_nse(y, by_row(forecast, lead), lead)
+            forecast = by_row(output.get(f"forecast_{lead}", series.target), lead)
+            result[str(lead)] = lead_nse(y, forecast, lead)
+            if keep:
+                result["forecasts"][str(lead)] = forecast
     return result
 
 
