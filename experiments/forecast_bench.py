@@ -10,8 +10,9 @@
 The series are the CSV files of --data (default ../shared/data/series), whose README.md tells their periods and what
 others reached on them. --quick runs kalstream alone, needs nothing but numpy, and prints a line per series. Otherwise
 rivals are run too, once: their results are kept in --cache (experiments/forecast/README.md). --out gets
-forecasting-results.md, forecasting.json and forecasting.svg.
+forecasting-results.md, forecasting.json and forecasting.svg. --check tries whether any rival looks ahead.
 """
+
 import argparse
 import json
 import os
@@ -46,24 +47,38 @@ def everything(options, series, figures):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--kalstream", default="build/release/kalstream", help="the program")
     parser.add_argument("--data", default=DATA, help="folder of the series")
     parser.add_argument("--quick", action="store_true", help="kalstream alone")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes at a time")
-    parser.add_argument("--seeds", type=seeds, help="how many, or which: 3, 5..7 (default: 1 if quick, else 3)")
+    parser.add_argument(
+        "--seeds", type=seeds, help="how many, or which: 3, 5..7 (default: 1 if quick, else 3)"
+    )
     parser.add_argument("--only", default="", help="series whose names match this expression")
     parser.add_argument("--learner", default="auto", help="in auto's place")
     parser.add_argument("--interval", type=float, default=0.9, help="0: no bounds")
     parser.add_argument("--extra", type=shlex.split, default=[], help="more options for `kalstream run`")
     parser.add_argument("--json", help="write all results here")
     parser.add_argument("--against", help="results of an earlier --json: ratios to them are shown as well")
-    parser.add_argument("--rivals", help="quick: rivals measured here (--cache's folder) instead of the README's figures")
+    parser.add_argument(
+        "--rivals", help="quick: rivals measured here (--cache's folder) instead of the README's figures"
+    )
+    parser.add_argument("--check", action="store_true", help="only check that no rival looks ahead")
     parser.add_argument("--out", default="build/forecast", help="folder of the tables and the chart")
     parser.add_argument("--chart", help="the chart's file (default: in --out)")
     parser.add_argument("--cache", default="build/forecast-cache", help="folder of the rivals' results")
-    parser.add_argument("--cached-rivals", action="store_true", help="only rivals whose results are there already")
+    parser.add_argument(
+        "--cached-rivals", action="store_true", help="only rivals whose results are there already"
+    )
     options = parser.parse_args()
+    if options.check:
+        from forecast import look_ahead
+
+        look_ahead.check(options.only)
+        return
     if not os.path.isdir(options.data):
         print(f"no series: {options.data} is absent, nothing is measured")
         return

@@ -65,7 +65,9 @@ def of_program(binary, channels, learner, seed, extra, together, jobs):
         channels.write(path)
         groups = [channels.names] if together else [[name] for name in channels.names]
         runs = [
-            functools.partial(program.run, binary, path, names, END, learner, seed, max(HORIZONS), None, extra)
+            functools.partial(
+                program.run, binary, path, names, END, learner, seed, max(HORIZONS), None, extra
+            )
             for names in groups
         ]
         results = [result for _, result in program.in_parallel(runs, jobs)]
@@ -114,7 +116,9 @@ def rivals(channels):
     """{name: function that gives the forecasts}"""
     all_leads, periods = range(1, max(HORIZONS) + 1), channels.periods
     times = parse_times(channels.dates)
-    found = {"last value": lambda: each_channel(channels, lambda y, lead: seasonal_naive(y, 1, lead), all_leads)}
+    found = {
+        "last value": lambda: each_channel(channels, lambda y, lead: seasonal_naive(y, 1, lead), all_leads)
+    }
     for period in periods:
         found[f"seasonal naive {period}"] = lambda period=period: each_channel(
             channels, lambda y, lead: seasonal_naive(y, period, lead), all_leads
@@ -125,7 +129,9 @@ def rivals(channels):
         channels, lambda y, lead: regression.ridge(y, periods, lead, REFIT, FIRST // 3), all_leads
     )
     found["LightGBM on differences"] = lambda: each_channel(
-        channels, lambda y, lead: regression.lightgbm(y, periods, times, lead, REFIT, FIRST - 1, True), HORIZONS
+        channels,
+        lambda y, lead: regression.lightgbm(y, periods, times, lead, REFIT, FIRST - 1, True),
+        HORIZONS,
     )
     return found
 
@@ -134,6 +140,7 @@ def of_rivals(folder, channels, only_kept=False):
     """{name: {"scores": …, "us": CPU time per row of all channels}}, kept from run to run."""
     found = {}
     for name, forecast in rivals(channels).items():
+
         def compute():
             begin = time.process_time()
             scores = score(channels, forecast())

@@ -109,7 +109,9 @@ def of_ett(options, series):
             ("auto", "auto", True), ("auto, each channel by itself", "auto", False), ("ar, each channel by itself", "ar", False)
         ):  # fmt: skip
             told(f"{channels.name}, published protocol: {name}")
-            key = cache.digest(program_key, channels.y.tobytes().hex(), learner, together, options.seeds[0], options.extra)
+            key = cache.digest(
+                program_key, channels.y.tobytes().hex(), learner, together, options.seeds[0], options.extra
+            )
             entries[name] = cache.kept(
                 options.cache, f"{channels.name} kalstream {name}", key,
                 lambda: ett.of_program(

@@ -93,10 +93,21 @@ def river_autoregressions(periods):
     from river.time_series import SNARIMAX
 
     def regression(rate):
-        return preprocessing.StandardScaler() | linear_model.LinearRegression(intercept_init=0, optimizer=optim.SGD(rate))
+        return preprocessing.StandardScaler() | linear_model.LinearRegression(
+            intercept_init=0, optimizer=optim.SGD(rate)
+        )
 
     return [
-        SNARIMAX(p=24 if periods else 6, d=d, q=0, m=m, sp=2 if m > 1 else 0, sd=0, sq=0, regressor=regression(rate))
+        SNARIMAX(
+            p=24 if periods else 6,
+            d=d,
+            q=0,
+            m=m,
+            sp=2 if m > 1 else 0,
+            sd=0,
+            sq=0,
+            regressor=regression(rate),
+        )
         for m in (periods[:1] or [1])
         for d in (0, 1)
         for rate in (0.01, 0.001)

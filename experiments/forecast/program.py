@@ -12,7 +12,9 @@ import numpy as np
 
 def numbers(line):
     """A line of CSV whose empty fields say nan."""
-    return line.rstrip("\n").replace(",,", ",nan,").replace(",,", ",nan,") + ("nan" if line.endswith(",\n") else "")
+    return line.rstrip("\n").replace(",,", ",nan,").replace(",,", ",nan,") + (
+        "nan" if line.endswith(",\n") else ""
+    )
 
 
 class Output:
@@ -43,7 +45,17 @@ def run(binary, path, targets, rows, learner="auto", seed=1, horizon=0, interval
     """One learner over one series; returns its Output and the report, with wall-clock seconds added."""
     with tempfile.TemporaryDirectory() as folder:
         table, report = os.path.join(folder, "out.csv"), os.path.join(folder, "out.json")
-        command = [binary, "run", path, "--target", ",".join(targets), "--inputs", "none", "--learner", learner]
+        command = [
+            binary,
+            "run",
+            path,
+            "--target",
+            ",".join(targets),
+            "--inputs",
+            "none",
+            "--learner",
+            learner,
+        ]
         command += ["--seeds", f"{seed}..{seed}", "--steps", str(rows), "--jobs", "1", "--quiet"]
         command += ["--csv", table, "--json", report]
         command += ["--horizon", str(horizon)] if horizon else []

@@ -31,7 +31,9 @@ def measure(binary, series, learner, seeds, jobs, interval, extra):
             )
         runs.append((one, None))
         tasks.append(functools.partial(program_scores.of_learner, binary, one, "ar", 1, None))
-    found = {one.name: {"rows": len(one.y), "seeds": [], "simple": program_scores.of_naives(one)} for one in series}
+    found = {
+        one.name: {"rows": len(one.y), "seeds": [], "simple": program_scores.of_naives(one)} for one in series
+    }
     for index, result in program.in_parallel(tasks, jobs):
         one, seed = runs[index]
         entry = found[one.name]
@@ -45,7 +47,9 @@ def measure(binary, series, learner, seeds, jobs, interval, extra):
         entry["auto"] = {key: float(np.mean([run[key] for run in entry["seeds"]])) for key in keys}
         for key in ("coverage", "width"):
             leads = entry["seeds"][0][key]
-            entry["auto"][key] = {lead: float(np.mean([run[key][lead] for run in entry["seeds"]])) for lead in leads}
+            entry["auto"][key] = {
+                lead: float(np.mean([run[key][lead] for run in entry["seeds"]])) for lead in leads
+            }
         if one.has_horizons and interval:
             entry["bands"] = program_scores.naive_bands(one, LEADS)
     return found
@@ -53,7 +57,9 @@ def measure(binary, series, learner, seeds, jobs, interval, extra):
 
 def best(simple, key, only=None):
     """(value, name) of the best simple forecast at a lead; only: those whose names begin so."""
-    return min((s[key], name) for name, s in simple.items() if key in s and (not only or name.startswith(only)))
+    return min(
+        (s[key], name) for name, s in simple.items() if key in s and (not only or name.startswith(only))
+    )
 
 
 def read_rivals(path):
@@ -73,7 +79,7 @@ def read_rivals(path):
             continue
         for lead, value in result["scores"].items():
             kept = found.setdefault(result["series"], {})
-            if value == value and value < kept.get(lead, [np.inf])[0]:
+            if np.isfinite(value) and value < kept.get(lead, [np.inf])[0]:
                 kept[lead] = [value, result["rival"]]
     return found
 
@@ -101,7 +107,9 @@ def line(series, entry, figures, before):
     against = {"simple": ratio(auto["1"], value)}
     rival = one_step.get(series.name)
     against["rival"] = ratio(auto["1"], rival[0]) if rival else float("nan")
-    text = f"{series.name:13} {auto['1']:9.4g} {shown(against['simple'])} {name:18.18} {shown(against['rival'])}"
+    text = (
+        f"{series.name:13} {auto['1']:9.4g} {shown(against['simple'])} {name:18.18} {shown(against['rival'])}"
+    )
     for lead in LEADS:
         key = str(lead)
         if key in auto:
@@ -121,7 +129,11 @@ def line(series, entry, figures, before):
     text += f" {auto['us']:6.0f} µs"
     if before and series.name in before:
         old = before[series.name]["auto"]
-        against["before"] = [ratio(auto[key], old[key]) for key in ["1"] + [str(k) for k in LEADS] if key in old and key in auto]
+        against["before"] = [
+            ratio(auto[key], old[key])
+            for key in ["1"] + [str(k) for k in LEADS]
+            if key in old and key in auto
+        ]
         text += " |" + " ".join(shown(r, 5) for r in against["before"])
     return text, against
 
@@ -148,15 +160,23 @@ def summary(series, found):
         told(f"one step / best of ar, naive, seasonal naive (≥ {LONG} rows)", over("simple", True)),
         told("12 and 24 steps / best rival", [v for k in leads for v in over(f"rival {k}")]),
         told("12 and 24 steps / better seasonal naive", [v for k in leads for v in over(f"season {k}")]),
-        told("12 and 24 steps / best of ar, naive, seasonal naive", [v for k in leads for v in over(f"simple {k}")]),
-        told("12 and 24 steps: median width / seasonal naive's band", [v for k in leads for v in over(f"width {k}")]),
+        told(
+            "12 and 24 steps / best of ar, naive, seasonal naive",
+            [v for k in leads for v in over(f"simple {k}")],
+        ),
+        told(
+            "12 and 24 steps: median width / seasonal naive's band",
+            [v for k in leads for v in over(f"width {k}")],
+        ),
     ]
     inside = [found[s.name]["coverage"] for s in series if "coverage" in found[s.name] and s.has_horizons]
     if inside:
         lines.append(f"coverage by lead: {min(c[0] for c in inside):.3f} to {max(c[1] for c in inside):.3f}")
     before = [r for s in series for r in found[s.name].get("before", [])]
     if before:
-        lines.append(f"all leads / before: mean {geometric_mean(before):.3f}, worst {max(before):.3f}, best {min(before):.3f}")
+        lines.append(
+            f"all leads / before: mean {geometric_mean(before):.3f}, worst {max(before):.3f}, best {min(before):.3f}"
+        )
     return [text for text in lines if text]
 
 
@@ -168,7 +188,13 @@ def run(options, series, figures):
         with open(options.against, encoding="utf-8") as file:
             before = json.load(file)
     found = measure(
-        options.kalstream, series, options.learner, options.seeds, options.jobs, options.interval, options.extra
+        options.kalstream,
+        series,
+        options.learner,
+        options.seeds,
+        options.jobs,
+        options.interval,
+        options.extra,
     )
     print(
         f"{'series':13} {'one step':>9} {'/simple':>25} {'/rival':>7}"

@@ -61,7 +61,9 @@ def ridge(y, periods, lead, refit, first_origin):
     rows = np.arange(len(y))
     features, here = past(y, rows, lead, periods)
     centre = y[: max(first_origin, 1)].mean()
-    x = np.concatenate([np.ones((len(y), 1)), (here - centre)[:, None], features, waves(rows, periods)], axis=1)
+    x = np.concatenate(
+        [np.ones((len(y), 1)), (here - centre)[:, None], features, waves(rows, periods)], axis=1
+    )
     target = y - here
     strengths, forgettings = (1e-6, 1e-4, 1e-3, 1e-2, 1e-1), (1.0, 0.97, 0.85)
     size = x.shape[1]

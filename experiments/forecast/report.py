@@ -71,7 +71,17 @@ def horizons(series):
                 f"{over(c['auto'], c['rival']):.2f}", "" if figure is None else f"{figure:.4g}",
             ])  # fmt: skip
     return table(
-        ["series", "k", "auto", "better seasonal naive", "auto / it", "best rival", "auto / it", "README's best"], rows
+        [
+            "series",
+            "k",
+            "auto",
+            "better seasonal naive",
+            "auto / it",
+            "best rival",
+            "auto / it",
+            "README's best",
+        ],
+        rows,
     )
 
 
@@ -153,7 +163,15 @@ def ranking(results):
             f"{statistics.median(entry['us']):,.0f}" if entry["us"] else "", f"{entry['rows']:,} rows" if entry["rows"] else "",
         ])  # fmt: skip
     return table(
-        ["rival", "its error / auto's, one step", "auto better", "12 and 24 steps", "auto better", "µs per sample", "scored on"],
+        [
+            "rival",
+            "its error / auto's, one step",
+            "auto better",
+            "12 and 24 steps",
+            "auto better",
+            "µs per sample",
+            "scored on",
+        ],
         rows,
     )
 
@@ -166,7 +184,15 @@ def published_protocol(entries):
             mean = f"{score['mean']:.3f}" if "mean" in score else "–"
             row += [mean] if horizon == "1" else [mean, f"{score['exact']:.3f}"]
         rows.append(row + [f"{entry['us']:,.0f}"])
-    header = ["", "1 step", "mean of 1–24", "exactly 24", "mean of 1–48", "exactly 48", "µs per row, all channels"]
+    header = [
+        "",
+        "1 step",
+        "mean of 1–24",
+        "exactly 24",
+        "mean of 1–48",
+        "exactly 48",
+        "µs per row, all channels",
+    ]
     return table(header, rows)
 
 
@@ -176,7 +202,9 @@ def bounds(series):
     def mean(entry, what, lead):
         return statistics.mean(run[what][lead] for run in entry["seeds"])
 
-    there = {name: entry for name, entry in series.items() if "bands" in entry and entry["seeds"][0]["coverage"]}
+    there = {
+        name: entry for name, entry in series.items() if "bands" in entry and entry["seeds"][0]["coverage"]
+    }
     if not there:
         return ""
     by_lead = []
@@ -199,10 +227,21 @@ def bounds(series):
             row.append(f"{mean(entry, 'width', lead) / entry['bands'][lead][0]:.2f}")
         by_series.append(row)
     first = table(
-        ["lead", "mean coverage", "least", "most", "seasonal naive's mean", "its range", "width / naive's, mean", "widest"],
+        [
+            "lead",
+            "mean coverage",
+            "least",
+            "most",
+            "seasonal naive's mean",
+            "its range",
+            "width / naive's, mean",
+            "widest",
+        ],
         by_lead,
     )
-    second = table(["series", "coverage, leads 1–24", "width / naive's at 1", *(f"at {k}" for k in LEADS)], by_series)
+    second = table(
+        ["series", "coverage, leads 1–24", "width / naive's at 1", *(f"at {k}" for k in LEADS)], by_series
+    )
     return first + "\n\n" + second
 
 
@@ -232,6 +271,10 @@ def markdown(results, chart):
         ranking(results),
     ]
     for name, entries in results["ett"].items():
-        parts += [f"## {name}, published online protocol", "MSE of z-scored channels, labels as they come.", published_protocol(entries)]
+        parts += [
+            f"## {name}, published online protocol",
+            "MSE of z-scored channels, labels as they come.",
+            published_protocol(entries),
+        ]
     parts += ["## Bounds that hold 0.9 of the targets", bounds(series)]
     return "\n\n".join(part for part in parts if part) + "\n"

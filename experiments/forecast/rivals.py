@@ -2,8 +2,8 @@
 
 import importlib.metadata
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Callable
 
 import numpy as np
 
@@ -32,7 +32,9 @@ def holt_winters(choose):
 
 
 def lightgbm(differences):
-    return lambda s, lead, refit, first: regression.lightgbm(s.y, s.periods, s.times, lead, refit, first, differences)
+    return lambda s, lead, refit, first: regression.lightgbm(
+        s.y, s.periods, s.times, lead, refit, first, differences
+    )
 
 
 ALL = [
@@ -76,12 +78,20 @@ def measure(series, rival, protocol):
             kept[str(lead)] = [there.tolist(), predicted[there].tolist()]
     forecasts = sum(len(rows) for rows, _ in kept.values()) if rival.partial else rows * len(leads)
     us = (time.process_time() - begin) / max(forecasts, 1) * 1e6
-    return {"scores": scores, "us": us, "partial": kept, "version": installed(rival), "at": time.strftime("%Y-%m-%d")}
+    return {
+        "scores": scores,
+        "us": us,
+        "partial": kept,
+        "version": installed(rival),
+        "at": time.strftime("%Y-%m-%d"),
+    }
 
 
 def cached(folder, series, rival, protocol, only_kept=False):
     """The kept result, or a new one (none if only kept ones are wanted)."""
-    key = cache.digest(rival.module, installed(rival), rival.name, protocol, series.y.tobytes().hex(), series.periods)
+    key = cache.digest(
+        rival.module, installed(rival), rival.name, protocol, series.y.tobytes().hex(), series.periods
+    )
     about = {"series": series.name, "rival": rival.name, "protocol": protocol}
     compute = None if only_kept else lambda: {**about, **measure(series, rival, protocol)}
     return cache.kept(folder, f"{series.name} {rival.name} {protocol}", key, compute)

@@ -47,7 +47,9 @@ def squared_error(y, gains, first_period, second_period, lead, begin, stop):
     return total / max(stop - max(begin, lead), 1)
 
 
-STARTS = np.array([[0.1, 0.001, 0.1, 0.05, 0.8, 0.5], [0.8, 0.001, 0.1, 0.05, 0.1, 0.1], [0.02, 0.001, 0.2, 0.2, 0.9, 0.9]])
+STARTS = np.array(
+    [[0.1, 0.001, 0.1, 0.05, 0.8, 0.5], [0.8, 0.001, 0.1, 0.05, 0.1, 0.1], [0.02, 0.001, 0.2, 0.2, 0.9, 0.9]]
+)
 LARGEST = np.array([1, 1, 1, 1, 0.999, 1])
 
 
@@ -61,11 +63,15 @@ def fit(y, periods, lead, stop, gains):
         trial = np.zeros(len(used))
         trial[used] = free
         outside = np.sum(np.maximum(trial - LARGEST, 0) + np.maximum(-trial, 0))
-        return squared_error(y, np.clip(trial, 0, LARGEST), first, second, lead, begin, stop) * (1 + 10 * outside)
+        return squared_error(y, np.clip(trial, 0, LARGEST), first, second, lead, begin, stop) * (
+            1 + 10 * outside
+        )
 
     starts = list(STARTS) if gains is None else list(STARTS) + [gains]
     searches = [
-        minimize(error, start[used], method="Nelder-Mead", options={"maxfev": 200, "xatol": 1e-3, "fatol": 1e-8})
+        minimize(
+            error, start[used], method="Nelder-Mead", options={"maxfev": 200, "xatol": 1e-3, "fatol": 1e-8}
+        )
         for start in starts
     ]
     gains = np.zeros(len(used))
