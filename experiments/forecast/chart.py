@@ -37,7 +37,7 @@ def draw(results, path):
         panel.set_xlabel("µs per sample")
         panel.set_ylabel("squared error / auto's (geometric mean)")
         panel.set_title(title)
-        ticks = [0.7, 0.8, 0.9, 1, 1.2, 1.5, 2, 3, 5, 10, 20, 50]
+        ticks = [0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 1, 1.2, 1.5, 2, 3, 5, 10, 20, 50]
         low, high = panel.get_ylim()
         panel.set_yticks(
             [t for t in ticks if low <= t <= high], [f"{t:g}" for t in ticks if low <= t <= high]
