@@ -84,18 +84,16 @@ def read_rivals(path):
     return found
 
 
-def with_rivals(figures, found, series):
-    """The README's figures, replaced by those found, the simple forecasts included."""
+def with_rivals(figures, found):
+    """The README's figures, replaced by those found."""
     one_step, at_leads, auto = figures
     one_step, at_leads = dict(one_step), dict(at_leads)
-    for one in series:
-        simple = program_scores.of_naives(one)
-        for lead, (value, name) in found.get(one.name, {}).items():
-            value, name = min((value, name), best(simple, lead))
+    for name, leads in found.items():
+        for lead, (value, rival) in leads.items():
             if lead == "1":
-                one_step[one.name] = (value, name)
+                one_step[name] = (value, rival)
             else:
-                at_leads[one.name, int(lead)] = value
+                at_leads[name, int(lead)] = value
     return one_step, at_leads, auto
 
 
@@ -106,7 +104,7 @@ def line(series, entry, figures, before):
     value, name = best(simple, "1")
     against = {"simple": ratio(auto["1"], value)}
     rival = one_step.get(series.name)
-    against["rival"] = ratio(auto["1"], rival[0]) if rival else float("nan")
+    against["rival"] = ratio(auto["1"], min(value, rival[0])) if rival else float("nan")
     text = (
         f"{series.name:13} {auto['1']:9.4g} {shown(against['simple'])} {name:18.18} {shown(against['rival'])}"
     )
@@ -117,7 +115,7 @@ def line(series, entry, figures, before):
             against[f"season {key}"] = ratio(auto[key], seasonal)
             against[f"simple {key}"] = ratio(auto[key], best(simple, key)[0])
             rival = at_leads.get((series.name, lead))
-            against[f"rival {key}"] = ratio(auto[key], rival) if rival else float("nan")
+            against[f"rival {key}"] = ratio(auto[key], min(rival, best(simple, key)[0])) if rival else float("nan")
             text += f" |{auto[key]:8.4g} {shown(against['season ' + key])} {shown(against['rival ' + key])}"
             if "bands" in entry and lead in auto["width"]:
                 against[f"width {key}"] = ratio(auto["width"][lead], entry["bands"][lead][0])
@@ -183,7 +181,7 @@ def summary(series, found):
 def run(options, series, figures):
     before = None
     if options.rivals:
-        figures = with_rivals(figures, read_rivals(options.rivals), series)
+        figures = with_rivals(figures, read_rivals(options.rivals))
     if options.against:
         with open(options.against, encoding="utf-8") as file:
             before = json.load(file)
