@@ -115,6 +115,21 @@ $(RIVER_VENV)/ready: bench/river/requirements.txt
 	$(RIVER_VENV)/bin/pip install --quiet -r bench/river/requirements.txt
 	@touch $@
 
+# auto beside other forecasters on real series (experiments/forecast/README.md); DATA=DIR names their folder
+.PHONY: bench-forecast
+FORECAST_VENV := build/forecast-venv
+FORECAST_OPTIONS :=
+
+bench-forecast: build $(FORECAST_VENV)/ready
+	nice $(FORECAST_VENV)/bin/python -W ignore experiments/forecast_bench.py --kalstream build/release/kalstream \
+	  --jobs $(JOBS) $(if $(DATA),--data "$(DATA)") $(FORECAST_OPTIONS)
+
+$(FORECAST_VENV)/ready: experiments/forecast/requirements.txt
+	@python3 -c 'import ensurepip' 2>/dev/null || tools/install-packages.sh python3-venv
+	python3 -m venv $(FORECAST_VENV)
+	$(FORECAST_VENV)/bin/pip install --quiet --only-binary :all: -r experiments/forecast/requirements.txt
+	@touch $@
+
 # Speed of the kernels and of whole steps (Google Benchmark)
 bench: packages
 	@tools/install-packages.sh libbenchmark-dev

@@ -1,0 +1,1 @@
+"""What forecast_bench.py is made of: series, scores, the program's side, rivals, tables."""

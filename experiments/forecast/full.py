@@ -1,0 +1,153 @@
+"""Everything is measured: kalstream through its command line, the naive forecasts, the rivals, ETT's protocol."""
+
+import datetime
+import functools
+import os
+import platform
+import sys
+
+import numpy as np
+
+from . import cache, ett, program, program_scores, rivals
+from .scores import LEADS
+
+OWN = ("ar", "rls", "adam", "alg2")  # kalstream's other learners, one step ahead
+BANDS = (1, 2, 4, 8, 12, 16, 20, 24)  # leads of the table of bounds
+
+
+def told(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+def machine():
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            model = next(line.split(":")[1].strip() for line in file if line.startswith("model name"))
+    except (OSError, StopIteration):
+        model = platform.processor()
+    return f"{model}, {os.cpu_count()} cores, {platform.system()} {platform.machine()}"
+
+
+def of_program(options, series):
+    """{series: {"seeds": […], "ar": scores, …}}; the first seed's forecasts are kept for rivals of fewer rows."""
+    tasks, runs = [], []
+    for one in series:
+        for seed in options.seeds:
+            runs.append((one.name, None))
+            tasks.append(
+                functools.partial(
+                    program_scores.of_learner, options.kalstream, one, "auto", seed, options.interval, options.extra,
+                    seed == options.seeds[0],
+                )
+            )  # fmt: skip
+        for learner in OWN:
+            runs.append((one.name, learner))
+            tasks.append(functools.partial(own, options.kalstream, one, learner))
+    found = {one.name: {"seeds": [], "own": {}} for one in series}
+    for index, result in program.in_parallel(tasks, options.jobs):
+        name, learner = runs[index]
+        if learner:
+            found[name]["own"][learner] = result
+        else:
+            found[name]["seeds"].append(result)
+            told(f"{name}: auto {result['1']:.4g}")
+    return found
+
+
+def own(binary, series, learner):
+    """Another learner of kalstream's; those that need past targets as inputs get 24, or fewer in a short series."""
+    extra = [] if learner == "ar" else ["--lags", str(min(24, len(series.y) // 10))]
+    result = program_scores.of_learner(binary, series, learner, 1, None, extra)
+    return {key: value for key, value in result.items() if key.isdigit() or key == "us"}
+
+
+def on_same_rows(series, forecasts, kept):
+    """Squared error of auto over that of a rival that forecast some rows only: {lead: (ratio, rows)}."""
+    found = {}
+    for lead, (rows, values) in kept.items():
+        rows, values = np.array(rows, dtype=int), np.array(values)
+        mine = forecasts[lead][rows] if len(rows) else np.zeros(0)
+        seen = np.isfinite(mine) & np.isfinite(values)
+        if seen.sum() >= 20:
+            d = series.y[rows][seen]
+            found[lead] = (
+                float(np.sum((d - mine[seen]) ** 2) / np.sum((d - values[seen]) ** 2)),
+                int(seen.sum()),
+            )
+    return found
+
+
+def of_rivals(options, series, results):
+    """Adds {"rivals": {name: {lead: NSE, "us": …}}, "partial": {name: {lead: (auto / rival, rows)}}} to each series."""
+    for one in series:
+        results[one.name].update(rivals={}, partial={}, costs={})
+    for one, rival, protocol in rivals.tasks(series):
+        result = rivals.cached(options.cache, one, rival, protocol, options.cached_rivals)
+        if result is None:
+            continue
+        entry = results[one.name]
+        if rival.partial:
+            kept = on_same_rows(one, entry["seeds"][0]["forecasts"], result["partial"])
+            entry["partial"].setdefault(rival.name, {}).update(kept)
+        else:
+            entry["rivals"].setdefault(rival.name, {}).update(result["scores"])
+        if protocol == "one step":
+            entry["costs"][rival.name] = result["us"]
+
+
+def of_ett(options, series):
+    """{file: {name: {"scores": …, "us": …}}} for every ETT file of hours that is long enough; auto's first seed."""
+    found = {}
+    for path in sorted({one.path for one in series if os.path.basename(one.path).startswith("ETTh")}):
+        channels = ett.Channels(path, next(one.periods for one in series if one.path == path))
+        if len(channels.y) < ett.END:
+            continue
+        with open(options.kalstream, "rb") as file:
+            program_key = cache.digest(file.read().hex())
+        entries = {}
+        for name, learner, together in (
+            ("auto", "auto", True), ("auto, each channel by itself", "auto", False), ("ar, each channel by itself", "ar", False)
+        ):  # fmt: skip
+            told(f"{channels.name}, published protocol: {name}")
+            key = cache.digest(
+                program_key, channels.y.tobytes().hex(), learner, together, options.seeds[0], options.extra
+            )
+            entries[name] = cache.kept(
+                options.cache, f"{channels.name} kalstream {name}", key,
+                lambda: ett.of_program(
+                    options.kalstream, channels, learner, options.seeds[0], options.extra, together, options.jobs
+                ),
+            )  # fmt: skip
+        told(f"{channels.name}, published protocol: rivals")
+        entries.update(ett.of_rivals(options.cache, channels, options.cached_rivals))
+        found[channels.name] = entries
+    return found
+
+
+def measure(options, series, figures):
+    """All results, as they go into the JSON file."""
+    results = of_program(options, series)
+    of_rivals(options, series, results)
+    for one in series:
+        entry = results[one.name]
+        entry["rows"], entry["simple"] = len(one.y), program_scores.of_naives(one)
+        entry["simple"]["ar"] = {key: value for key, value in entry["own"]["ar"].items() if key.isdigit()}
+        keys = ["1"] + [str(lead) for lead in LEADS if one.has_horizons]
+        entry["auto"] = {key: float(np.mean([run[key] for run in entry["seeds"]])) for key in keys}
+        entry["us"] = float(np.median([run["us"] for run in entry["seeds"]]))
+        if one.has_horizons:
+            entry["bands"] = program_scores.naive_bands(one, BANDS)
+        for run in entry["seeds"]:
+            run.pop("forecasts", None)
+        entry["published"] = {"1": figures[0].get(one.name)}
+        entry["published"].update({str(k): figures[1].get((one.name, k)) for k in LEADS})
+    about = {
+        "date": datetime.date.today().isoformat(),
+        "machine": machine(),
+        "kalstream": program.version(options.kalstream),
+        "python": platform.python_version(),
+        "packages": {r.package: rivals.installed(r) for r in rivals.ALL if r.package},
+        "seeds": options.seeds,
+        "jobs": options.jobs,
+    }
+    return {"about": about, "series": results, "ett": of_ett(options, series)}
