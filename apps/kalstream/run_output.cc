@@ -145,8 +145,7 @@ void write_results(const RunArguments& a, const RunReport& r) {
   if (!a.quiet)
     fmt::print(stderr, "{}{}{}{}{}{}", remarks_on_fields(r.data), remarks_on_time(r),
                remark_on_held(r), remark_on_anomalies(a, r.outcomes),
-               remarks(r.data, r.outcomes, a.horizon),
-               remarks_on_options(a, r.data, r.contenders));
+               remarks(r.data, r.outcomes, a.horizon), remarks_on_options(a, r.data, r.contenders));
 }
 
 }  // namespace kalstream::cli

@@ -56,11 +56,10 @@ class TimedStream {
 
   Checkpoint kept() {
     engine_.learn();
-    Checkpoint checkpoint;
-    Archive to(checkpoint.stream);
+    Bytes stream;
+    Archive to(stream);
     engine_.exchange(to);
-    checkpoint.model = *engine_.only_model();
-    return checkpoint_of(to_bytes(checkpoint));
+    return checkpoint_of(engine_.image(std::move(stream)).finish());
   }
   void go_on(const Checkpoint& checkpoint) {
     Archive from = stream_of(checkpoint);

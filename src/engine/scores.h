@@ -36,18 +36,18 @@ class Scores {
 
 /// What a stream has counted since its beginning.
 struct Counts {
-  std::uint64_t records = 0;   ///< of any kind
-  std::uint64_t refused = 0;   ///< could not be used
-  std::uint64_t samples = 0;   ///< predicted
-  std::uint64_t learnt = 0;    ///< with a target
-  std::uint64_t missing = 0;   ///< passed without one
-  std::uint64_t late = 0;      ///< targets of samples that did not wait any more
-  std::uint64_t gated = 0;     ///< updates the rule held back
-  std::uint64_t rejected = 0;  ///< updates that would have done harm
-  std::uint64_t held = 0;      ///< missing inputs, the last value taken for each
-  std::uint64_t untimely = 0;  ///< samples whose time had passed: not learnt
-  std::uint64_t repeated = 0;  ///< samples of the last one's time: not learnt again
-  std::uint64_t passed = 0;    ///< samples that never came, by their time
+  std::uint64_t records = 0;    ///< of any kind
+  std::uint64_t refused = 0;    ///< could not be used
+  std::uint64_t samples = 0;    ///< predicted
+  std::uint64_t learnt = 0;     ///< with a target
+  std::uint64_t missing = 0;    ///< passed without one
+  std::uint64_t late = 0;       ///< targets of samples that did not wait any more
+  std::uint64_t gated = 0;      ///< updates the rule held back
+  std::uint64_t rejected = 0;   ///< updates that would have done harm
+  std::uint64_t held = 0;       ///< missing inputs, the last value taken for each
+  std::uint64_t untimely = 0;   ///< samples whose time had passed: not learnt
+  std::uint64_t repeated = 0;   ///< samples of the last one's time: not learnt again
+  std::uint64_t passed = 0;     ///< samples that never came, by their time
   std::uint64_t anomalies = 0;  ///< targets told as such
 
   void exchange(Archive& archive);

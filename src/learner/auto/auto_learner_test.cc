@@ -353,6 +353,59 @@ TEST(AutoDisturbance, LooksTheSameFromASnapshot) {
   EXPECT_TRUE(began_anew(*learner));
 }
 
+// ---- Rare events, quiet stretches, seasons
+
+// Once in 700 samples an input announces an event far beyond all other targets. Only the first can
+// be a surprise.
+TEST(AutoEvents, AreForetoldByWhatAnnouncesThem) {
+  Rng rng(83);
+  const auto learner = make_learner(options(2));
+  double worst = 0;
+  std::size_t events = 0;
+  for (int t = 0; t < 4000; ++t) {
+    const bool event = t % 700 == 650;
+    const Vector x{event ? 1.0 : 0.0, rng.normal()};
+    const Vector d{0.5 * x[1] + (event ? 300 : 0) + 0.3 * rng.normal()};
+    const double e = std::abs(learner->predict(x)[0] - d[0]);
+    if (event && events++ > 0) worst = std::max(worst, e);
+    learner->learn(x, d);
+  }
+  EXPECT_LT(worst, 0.2 * 300);
+}
+
+// A target that stood still for long moves to a new level: the last value is right from the second
+// sample on.
+TEST(AutoShift, AQuietStretchDoesNotFreezeTheBlend) {
+  const auto learner = make_learner(options(0));
+  Rng rng(84);
+  for (int t = 0; t < 1500; ++t) {
+    const Vector d{t < 300 ? 5 + rng.normal() : t < 1400 ? 5.0 : 9.0};
+    const double e = std::abs(learner->predict({})[0] - d[0]);
+    if (t >= 1403) ASSERT_LT(e, 0.5) << t;
+    learner->learn({}, d);
+  }
+}
+
+TEST(AutoSeasons, AreFoundOrTold) {
+  const Stream s = noisy_season(1200);
+  const auto found = make_for(s);
+  const auto told = make_for(s);
+  const auto none = make_for(s);
+  const double periods[] = {24, 168};
+  told->expect_periods(periods);
+  none->expect_periods({});
+  for (std::size_t t = 0; t < s.size(); ++t)
+    for (Learner* one : {found.get(), told.get(), none.get()}) one->learn(s.x[t], s.d[t]);
+  ASSERT_EQ(found->periods().size(), 1U);
+  EXPECT_EQ(found->periods()[0], 24);
+  EXPECT_TRUE(same_bits(told->periods(), periods));
+  EXPECT_TRUE(none->periods().empty());
+  told->reset();
+  EXPECT_TRUE(same_bits(told->periods(), periods));
+  found->reset();
+  EXPECT_TRUE(found->periods().empty());
+}
+
 // ---- Against simple learners -------------------------------------------------------------------
 
 TEST(AutoAgainstBaselines, IsNeverTwoPercentBehind) {
