@@ -45,3 +45,14 @@ def test_experts(run):
     X, y = kalstream.generate("sine", 50)
     with pytest.raises(ValueError, match="mixes no experts"):
         plot.experts(kalstream.run(X, y, "rls"))
+
+
+def test_forecast():
+    pandas = pytest.importorskip("pandas")
+    index = pandas.date_range("2024-01-01", periods=100, freq="h", name="when")
+    past = pandas.Series(np.arange(100.0) % 24, index=index, name="load")
+    axes = plot.forecast(past, kalstream.forecast(past, 5, learner="ar"))
+    assert axes.get_ylabel() == "load" and axes.get_xlabel() == "when"
+    assert len(axes.lines[0].get_xdata()) == 15 and len(axes.lines[1].get_xdata()) == 5
+    with pytest.raises(ValueError, match="'forecast'"):
+        plot.forecast(past, past.to_frame())

@@ -19,7 +19,7 @@ from ._evaluation import Comparison, Run
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["experts", "intervals", "learning_curve"]
+__all__ = ["experts", "forecast", "intervals", "learning_curve"]
 
 Runs = Union[Run, Comparison, Mapping[str, Any]]
 
@@ -75,6 +75,24 @@ def intervals(run: Run, *, rows: slice = slice(-200, None), axes: Axes | None = 
     axes.plot(at[outside], run.y[rows][outside], "x", color="C3", markersize=5, label="outside")
     axes.set(xlabel="row", title=f"{100 * run.coverage:.1f} % of all targets within", ylabel="target")
     axes.legend(loc="upper left", ncols=4, frameon=False)
+    return axes
+
+
+def forecast(past: Any, ahead: Any, *, rows: int | None = None, axes: Axes | None = None) -> Axes:
+    """Past values and what `kalstream.forecast` has told of those to come, with their bounds.
+
+    `past` is a pandas Series; the last `rows` of it are shown, by default three times as many as are forecast.
+    """
+    if "forecast" not in ahead.columns:
+        raise ValueError("ahead: a frame with the column 'forecast' expected; plot several targets one at a time")
+    axes = _axes(axes)
+    known = past.iloc[-(3 * len(ahead) if rows is None else rows) :]
+    axes.plot(known.index, known, color="0.6", linewidth=1, label="past")
+    if "low" in ahead.columns:
+        axes.fill_between(ahead.index, ahead["low"], ahead["high"], color="C0", alpha=0.25, linewidth=0)
+    axes.plot(ahead.index, ahead["forecast"], color="C0", linewidth=1.2, label="forecast")
+    axes.set(xlabel=str(past.index.name or ""), ylabel=str(past.name or ""))
+    axes.legend(loc="upper left", ncols=2, frameon=False)
     return axes
 
 
