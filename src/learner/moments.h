@@ -46,6 +46,9 @@ class RunningMoments {
 
   double mean(std::size_t k) const { return mean_[k]; }
 
+  /// No value was different from the others.
+  bool is_constant(std::size_t k) const { return !(sum_sq_[k] > 0); }
+
   /// 1 until there is a spread to speak of.
   double deviation(std::size_t k) const {
     const double s = count_ < 2 ? 0 : std::sqrt(sum_sq_[k] / static_cast<double>(count_));

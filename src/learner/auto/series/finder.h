@@ -15,8 +15,9 @@ namespace kalstream {
 ///
 ///     r(m) = Σ (y_t − ȳ)(y_{t−m} − ȳ) / Σ (y_t − ȳ)²
 ///
-/// for the series without its trend and for its changes alike (a random walk has the one, never the
-/// other), three periods at least fit into the past, and no shorter one explains it.
+/// for the series without its trend, and its changes over an eighth of m are correlated as well (a
+/// random walk has the one, never the other), three periods at least fit into the past, and no
+/// shorter one explains it.
 class PeriodFinder {
  public:
   PeriodFinder();
@@ -27,10 +28,11 @@ class PeriodFinder {
   std::span<const double> find(const LongPast& past);
 
  private:
-  void correlate(std::span<const double> y, std::size_t most_lag, std::vector<double>& r) const;
+  void correlate(std::size_t most_lag);
+  double correlation_of_changes(std::size_t m, std::size_t over) const;
 
-  std::vector<double> y_, changes_;
-  std::vector<double> r_, r_changes_;
+  std::vector<double> y_;
+  std::vector<double> r_;
   std::vector<double> found_;
 };
 

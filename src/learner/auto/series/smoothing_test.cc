@@ -41,7 +41,7 @@ TEST(Smoothing, IsTheRecursionItSays) {
   for (int t = 0; t < 200; ++t) {
     const double share = square > 0 ? std::fmin(std::fmax(product / square, 0), 0.98) : 0;
     const double structure = level + 0.98 * trend + season[t % 3];
-    if (t > 0) EXPECT_NEAR(s.predict(), structure + share * error, 1e-9) << t;
+    EXPECT_NEAR(s.predict(), t == 0 ? 0 : structure + share * error, 1e-9) << t;
     const double y = 5 + rng.normal() + 2 * (t % 3);
     s.learn(y);
     if (t == 0) {
