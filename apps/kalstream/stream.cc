@@ -19,6 +19,7 @@
 #include "stores/folder_store.h"
 #include "stream/driver.h"
 #include "stream/line_records.h"
+#include "stream/memory_limit.h"
 #include "stream/text_sink.h"
 #include "stream_summary.h"
 #include "view/table.h"
@@ -32,6 +33,7 @@ struct StreamArguments {
   std::vector<std::string> columns;
   FieldChoice fields;
   std::size_t max_models = 10'000;
+  std::string memory;
   std::string learner = "auto";
   std::string start;
   std::size_t lags = 0;
@@ -170,6 +172,7 @@ DriverOptions options_of(const StreamArguments& a,
                           .max_delay = a.max_delay};
   options.engine.hold_missing = a.missing == "hold";
   options.engine.max_models = a.max_models;
+  options.engine.memory = a.memory.empty() ? memory_allowed() / 2 : bytes_of(a.memory);
   options.cadence = cadence_of(a.every);
   options.strict = a.strict;
   options.monitor = {.metrics_file = a.metrics_file, .metrics_port = a.metrics_port, .say = say};
@@ -246,6 +249,9 @@ void add_stream(CLI::App& app) {
                   "Models in memory; others wait in the folder of --checkpoint")
       ->check(whole_number(1, 1e9))
       ->capture_default_str();
+  cmd->add_option("--memory", a->memory,
+                  "Memory for them and all that belongs to the stream: 2GiB, 512MiB (default: half "
+                  "of what the machine or its control group allows)");
   cmd->add_option("--learner", a->learner, "As for run")->capture_default_str();
   CLI::Option* start = cmd->add_option(
       "--start", a->start, "Begin with the learner that 'run --save' or another stream has kept");

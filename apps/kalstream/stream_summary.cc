@@ -42,6 +42,15 @@ std::string summary(const StreamStatus& s) {
   constexpr double queue = 5;  // times what a line takes
   if (s.latency.p50 > queue * s.work.p50)
     text += fmt::format("; lines came faster and had to wait: each takes {}", time(s.work.p50));
+  const auto size = [](double bytes) {
+    return bytes < 0x1p30 ? fmt::format("{:.1f} MiB", bytes / 0x1p20)
+                          : fmt::format("{:.2f} GiB", bytes / 0x1p30);
+  };
+  text += "\nmemory: " + size(static_cast<double>(s.memory_bytes));
+  if (!std::isnan(s.memory_limit)) text += " of " + size(s.memory_limit) + " allowed";
+  if (s.resident_bytes > 0)
+    text += ", " + size(static_cast<double>(s.resident_bytes)) + " resident";
+  if (s.models_on_disk > 0) text += fmt::format("; {} models on disk", s.models_on_disk);
   return text;
 }
 
@@ -68,6 +77,7 @@ std::string summary_json(const StreamStatus& s) {
                                     {"gated", s.updates_gated},
                                     {"rejected", s.updates_rejected},
                                     {"models", s.models_in_memory + s.models_on_disk},
+                                    {"models_on_disk", s.models_on_disk},
                                     {"checkpoints", s.checkpoints_written},
                                     {"failed_checkpoints", s.checkpoint_failures},
                                     {"nse", number(s.errors.nse)},
@@ -78,7 +88,9 @@ std::string summary_json(const StreamStatus& s) {
                                     {"seconds", number(s.uptime_seconds)},
                                     {"latency_us", times(s.latency)},
                                     {"work_us", times(s.work)},
-                                    {"resident_bytes", s.resident_bytes}};
+                                    {"resident_bytes", s.resident_bytes},
+                                    {"memory_bytes", s.memory_bytes},
+                                    {"memory_limit_bytes", number(s.memory_limit)}};
   return json.dump(2) + "\n";
 }
 

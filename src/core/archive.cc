@@ -1,7 +1,9 @@
 #include "core/archive.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
+#include <cstring>
 #include <limits>
 #include <string>
 
@@ -55,7 +57,29 @@ void Archive::size(std::size_t n) {
 
 void Archive::numbers(std::span<double> v, Condition holds) {
   size(v.size());
-  for (double& one : v) number(one, holds);
+  run(v, holds);
+}
+
+void Archive::run(std::span<double> v, Condition holds) {
+  if constexpr (std::endian::native != std::endian::little) {
+    for (double& one : v) number(one, holds);
+  } else {  // they lie as they are kept
+    const auto bytes = std::as_writable_bytes(v);
+    if (reading()) {
+      require(left() >= bytes.size());
+      if (!bytes.empty()) std::memcpy(bytes.data(), from_.data() + at_, bytes.size());
+      at_ += bytes.size();
+    }
+    require(holds == finite ? all_finite(v) : std::all_of(v.begin(), v.end(), holds));
+    if (!reading()) to_->insert(to_->end(), bytes.begin(), bytes.end());
+  }
+}
+
+void Archive::array(std::span<double> v) {
+  if (!reading()) return aside_->push_back(v);
+  require(arrays_ < aside_->size() && (*aside_)[arrays_].size() == v.size());
+  const auto from = (*aside_)[arrays_++];
+  std::copy(from.begin(), from.end(), v.begin());
 }
 
 void Archive::text(std::string_view& t) {

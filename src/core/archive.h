@@ -30,6 +30,12 @@ class Archive {
   explicit Archive(std::vector<std::byte>& to) : to_(&to) {}
   explicit Archive(std::span<const std::byte> from, std::uint64_t format = newest)
       : from_(from), format_(format) {}
+  /// From one object to another that is made alike, in this process and while the first stands
+  /// still: what is large goes from array to array, and `aside` has those of the first meanwhile.
+  Archive(std::vector<std::byte>& to, std::vector<std::span<const double>>& aside)
+      : to_(&to), aside_(&aside) {}
+  Archive(std::span<const std::byte> from, std::vector<std::span<const double>>& aside)
+      : from_(from), aside_(&aside) {}
 
   /// Samples, places, sizes: up to `most`; by itself a number that a double can still count.
   template <std::unsigned_integral Integer>
@@ -46,10 +52,16 @@ class Archive {
   void size(std::size_t n);
   /// As many as there are: their number is not a matter of the snapshot.
   void numbers(std::span<double> v, Condition holds = finite);
+  /// The same without saying how many.
+  void run(std::span<double> v, Condition holds = finite);
   void text(std::string_view& t);  ///< when reading, a view into what is read
   void text(std::string& t);
   /// How many things a list has, each of at least 8 bytes: no more can be read than there are.
   std::size_t length(std::size_t n);
+
+  /// Whether an array may go as it lies in memory, by array(): in no order that anybody else knows.
+  bool takes_arrays() const { return aside_ != nullptr; }
+  void array(std::span<double> v);
 
   bool reading() const { return to_ == nullptr; }
   /// Of the file that is read: what is younger is not in it. Only the newest is written.
@@ -71,6 +83,8 @@ class Archive {
   std::span<const std::byte> from_;
   std::uint64_t format_ = newest;
   std::size_t at_ = 0;
+  std::vector<std::span<const double>>* aside_ = nullptr;
+  std::size_t arrays_ = 0;  // read so far
 };
 
 }  // namespace kalstream

@@ -13,7 +13,7 @@ constexpr std::size_t word_size = 8;
 constexpr std::size_t header_size = 3 * word_size;  // the first bytes, format, length
 
 // The word at a place that was left for it.
-void put_word(std::vector<std::byte>& bytes, std::size_t at, std::uint64_t w) {
+void put_word(std::span<std::byte> bytes, std::size_t at, std::uint64_t w) {
   std::vector<std::byte> word;
   Archive(word).word(w);
   std::copy(word.begin(), word.end(), bytes.begin() + static_cast<std::ptrdiff_t>(at));
@@ -27,21 +27,27 @@ bool begins_like(const Envelope& envelope, std::span<const std::byte> bytes) {
   return known > 0 && std::equal(bytes.begin(), bytes.begin() + known, first.begin());
 }
 
-std::vector<std::byte> begin(const Envelope& envelope) {
+std::size_t begin(const Envelope& envelope, std::vector<std::byte>& bytes) {
+  const std::size_t begins = bytes.size();
   const auto first = std::as_bytes(std::span(envelope.begins_with));
-  std::vector<std::byte> bytes(first.begin(), first.end());
+  bytes.insert(bytes.end(), first.begin(), first.end());
   std::uint64_t format = envelope.format;
   std::uint64_t length = 0;
   Archive to(bytes);
   to.word(format);
   to.word(length);
-  return bytes;
+  return begins;
 }
 
-void finish(std::vector<std::byte>& bytes) {
-  put_word(bytes, header_size - word_size, bytes.size() + word_size);
-  std::uint64_t sum = fnv1a(bytes);
-  Archive(bytes).word(sum);
+void close(std::vector<std::byte>& bytes, std::size_t begins) {
+  std::uint64_t no_sum = 0;
+  Archive(bytes).word(no_sum);
+  put_word(bytes, begins + header_size - word_size, bytes.size() - begins);
+}
+
+void seal(std::span<std::byte> envelope) {
+  const std::size_t contents = envelope.size() - word_size;
+  put_word(envelope, contents, fnv1a(envelope.first(contents)));
 }
 
 void append_text(std::vector<std::byte>& bytes, const std::function<void()>& write) {

@@ -20,10 +20,13 @@ struct Envelope {
   const char* what;                          ///< "snapshot", in messages
 };
 
-/// The first bytes, format, a place for the length. The contents follow, then …
-std::vector<std::byte> begin(const Envelope& envelope);
-/// … a checksum of all that, once the length is known.
-void finish(std::vector<std::byte>& bytes);
+/// Appends the first bytes, format, a place for the length; where it begins. The contents follow,
+/// then …
+std::size_t begin(const Envelope& envelope, std::vector<std::byte>& bytes);
+/// … once the length is known, that, and a place for a checksum of all of it …
+void close(std::vector<std::byte>& bytes, std::size_t begins);
+/// … which takes longer than the rest, and may be made later: of a whole envelope that is closed.
+void seal(std::span<std::byte> envelope);
 
 /// Appends a text (see Archive::text) of what `write` appends.
 void append_text(std::vector<std::byte>& bytes, const std::function<void()>& write);

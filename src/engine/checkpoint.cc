@@ -3,6 +3,7 @@
 #include "core/envelope.h"
 #include "engine/old_formats.h"
 #include "kalstream/snapshot.h"
+#include "learner/state.h"
 
 namespace kalstream {
 namespace {
@@ -13,13 +14,60 @@ constexpr Envelope checkpoint_envelope{
 }  // namespace
 
 Bytes to_bytes(const Checkpoint& checkpoint) {
-  auto bytes = begin(checkpoint_envelope);
+  Bytes bytes;
+  const std::size_t begins = begin(checkpoint_envelope, bytes);
   Archive to(bytes);
   for (std::string_view part :
        {as_text(checkpoint.stream), std::string_view(checkpoint.key), as_text(checkpoint.model)})
     to.text(part);
-  finish(bytes);
+  close(bytes, begins);
+  seal(bytes);
   return bytes;
+}
+
+CheckpointImage::CheckpointImage(Bytes stream, std::string key, const StreamModel* model,
+                                 std::size_t about)
+    : stream_(std::move(stream)), key_(std::move(key)) {
+  bytes_.reserve(about);
+  if (model != nullptr) {
+    beside_ = model->beside_learner();
+    write(&model->learner());
+  } else {
+    write(nullptr);
+  }
+}
+
+CheckpointImage::CheckpointImage(Bytes stream, std::string key, const StreamModel& model,
+                                 std::shared_ptr<Learner> copy)
+    : stream_(std::move(stream)),
+      key_(std::move(key)),
+      copy_(std::move(copy)),
+      beside_(model.beside_learner()) {
+  copy_state(model.learner(), *copy_);
+}
+
+// What to_bytes() and StreamModel::to_bytes() give, in one go.
+void CheckpointImage::write(const Learner* learner) {
+  const std::size_t begins = begin(checkpoint_envelope, bytes_);
+  Archive to(bytes_);
+  for (std::string_view part : {as_text(stream_), std::string_view(key_)}) to.text(part);
+  append_text(bytes_, [&] {
+    if (learner == nullptr) return;
+    append_text(bytes_, [&] { learner_at_ = append_unsealed(*learner, {}, bytes_); });
+    learner_size_ = bytes_.size() - learner_at_;
+    bytes_.insert(bytes_.end(), beside_.begin(), beside_.end());
+  });
+  close(bytes_, begins);
+  stream_ = {};
+  beside_ = {};
+}
+
+Bytes CheckpointImage::finish() && {
+  if (copy_) write(copy_.get());
+  copy_.reset();
+  if (learner_size_ > 0) seal(std::span(bytes_).subspan(learner_at_, learner_size_));
+  seal(bytes_);
+  return std::move(bytes_);
 }
 
 Checkpoint checkpoint_of(std::span<const std::byte> bytes) {

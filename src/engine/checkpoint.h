@@ -21,6 +21,35 @@ struct Checkpoint {
 
 Bytes to_bytes(const Checkpoint& checkpoint);
 
+/// The checkpoint of a moment, of which is made at once only what has to be. The rest, which takes
+/// most of the time, any thread can do later.
+class CheckpointImage {
+ public:
+  /// Without a model if that is nullptr. It is faster if it is known how large it will be.
+  CheckpointImage(Bytes stream, std::string key, const StreamModel* model, std::size_t about = 0);
+  /// The model's learner is copied into `copy`, made by the same recipe, which nobody else may look
+  /// at until this is finished or gone: for large ones the shortest way.
+  CheckpointImage(Bytes stream, std::string key, const StreamModel& model,
+                  std::shared_ptr<Learner> copy);
+
+  const std::string& key() const { return key_; }
+  std::size_t memory() const { return bytes_.capacity(); }  ///< that it takes, but for the copy
+  std::size_t written() const { return bytes_.size(); }
+  /// What to_bytes() gives.
+  Bytes finish() &&;
+
+ private:
+  void write(const Learner* learner);
+
+  Bytes stream_;
+  std::string key_;
+  std::shared_ptr<Learner> copy_;  // not yet written
+  Bytes beside_;                   // what belongs to the model besides
+  Bytes bytes_;                    // all but checksums
+  std::size_t learner_at_ = 0;     // its snapshot, with a checksum of its own
+  std::size_t learner_size_ = 0;
+};
+
 /// Throws SnapshotError unless the bytes are a sound checkpoint.
 Checkpoint checkpoint_of(std::span<const std::byte> bytes);
 bool is_checkpoint(std::span<const std::byte> bytes);

@@ -5,9 +5,11 @@
 
 #include "core/archive.h"
 #include "core/finite.h"
+#include "core/heap.h"
 #include "engine/checkpoint.h"
 #include "kalstream/settings.h"
 #include "kalstream/snapshot.h"
+#include "learner/footprint.h"
 #include "schema/rules.h"
 
 namespace kalstream {
@@ -189,9 +191,35 @@ void Engine::begin(Schema schema) {
     reader_.reset();
     throw;
   }
-  models_.emplace([this] { return make(); }, options_.model, has_keys() ? store_ : nullptr,
-                  has_keys() ? options_.max_models : 1);
+  ModelLimits limits{.models = 1, .of_one_model = [this] { return bytes_of_a_model(); }};
+  if (has_keys()) {
+    limits.models = options_.max_models;
+    limits.bytes = options_.memory;
+  }
+  models_.emplace([this] { return make(); }, options_.model, has_keys() ? store_ : nullptr, limits);
+  models_->set_beside(beside_);
   if (!scores_) scores_.emplace(this->schema().outputs());
+}
+
+// A learner allocates nothing once it is made, so that a few tell of all. The first may use what
+// was free before, and does not count unless it is large.
+std::uint64_t Engine::bytes_of_a_model() const {
+  constexpr std::size_t enough = std::size_t{1} << 20;
+  constexpr std::size_t most = 64;
+  const auto expected = static_cast<std::uint64_t>(footprint(recipe_->options).bytes);
+  if (expected > enough && !has_keys()) return expected;
+  std::vector<std::unique_ptr<StreamModel>> models;
+  const auto taken_by = [&](std::size_t count) {
+    const std::size_t before = heap_in_use();
+    while (models.size() < count)
+      models.push_back(std::make_unique<StreamModel>(make(), options_.model));
+    return std::max(heap_in_use(), before) - before;
+  };
+  models.reserve(most);
+  const std::size_t first = taken_by(1);
+  if (first >= enough) return first;
+  const std::size_t others = taken_by(most) / (most - 1);
+  return others > 0 ? others : expected;
 }
 
 Recipe Engine::recipe() const {
@@ -259,19 +287,32 @@ void Engine::go_on(Schema schema, const std::string& learner, bool with_seed) {
   require_same_learner(learner, with_seed);
 }
 
-std::optional<Bytes> Engine::only_model() const {
-  if (has_keys() || !models_ || models_->only() == nullptr) return {};
-  return models_->only()->to_bytes();
-}
-
 void Engine::set_only_model(std::unique_ptr<StreamModel> model) {
   if (!models_) throw SnapshotError("there is a model of a stream that is not settled");
   require_width(*model);
   models_->put("", std::move(model));
 }
 
-std::vector<KeyedState> Engine::changed_models() {
-  return has_keys() && models_ ? models_->changed() : std::vector<KeyedState>{};
+CheckpointImage Engine::image(Bytes stream, std::shared_ptr<Learner> copy) const {
+  const StreamModel* model = has_keys() || !models_ ? nullptr : models_->only();
+  if (model != nullptr && copy) return {std::move(stream), "", *model, std::move(copy)};
+  return {std::move(stream), "", model};
+}
+
+const Recipe* Engine::large_recipe() const {
+  constexpr std::uint64_t large = std::uint64_t{4} << 20;
+  if (has_keys() || !models_ || models_->only() == nullptr) return nullptr;
+  const bool fits = models_->bytes() < options_.memory / 2;
+  return fits && models_->bytes() - beside_ >= large ? &*recipe_ : nullptr;
+}
+
+void Engine::begin_commit(Models::Give give) {
+  if (has_keys() && models_) models_->begin_commit(std::move(give));
+}
+
+void Engine::set_memory_beside(std::uint64_t bytes) {
+  beside_ = bytes;
+  if (models_) models_->set_beside(bytes);
 }
 
 void Engine::committed(bool done) {

@@ -30,6 +30,8 @@ struct EngineOptions {
   ModelOptions model;
   bool hold_missing = false;  ///< the last values of missing inputs stand in for them
   std::size_t max_models = 10'000;
+  /// That may be taken, by models with keys and all that belongs to a stream.
+  std::uint64_t memory = ModelLimits::none;
 };
 
 /// Hears what the engine learns, besides its answers.
@@ -76,17 +78,29 @@ class Engine final : private ModelListener {
   void exchange(Archive& archive);
   /// The same from a checkpoint of format 1 or 2, whose fields were known by `schema`.
   void exchange_old(Archive& archive, const Counts& counts, Schema schema);
-  /// The only model, where there are no keys; nothing before there is one.
-  std::optional<Bytes> only_model() const;
   void set_only_model(std::unique_ptr<StreamModel> model);
-  /// Of those with keys, all that have changed since the last call (Models::changed).
-  std::vector<KeyedState> changed_models();
+
+  /// A checkpoint of this moment, with what exchange() has written as part of `stream`; with the
+  /// only model, where there are no keys, by way of `copy` if that is given (CheckpointImage).
+  CheckpointImage image(Bytes stream, std::shared_ptr<Learner> copy = nullptr) const;
+  /// What to make a copy of the only model by, if it is so large that samples would wait.
+  const Recipe* large_recipe() const;
+  /// The models with keys as they are at this moment (Models::begin_commit …).
+  void begin_commit(Models::Give give);
+  bool give_next() { return models_ && models_->give_next(); }
   void committed(bool done);  ///< or failed
+
+  /// Memory that counts against the limit (Models::bytes); others in the process take so much.
+  std::uint64_t memory() const { return models_ ? models_->bytes() : beside_; }
+  void set_memory_beside(std::uint64_t bytes);
+  /// Hardly any is left.
+  bool is_short_of_memory() const { return memory() >= options_.memory - options_.memory / 16; }
 
  private:
   bool settle(const Record& record);
   void begin(Schema schema);
   std::unique_ptr<Learner> make() const;
+  std::uint64_t bytes_of_a_model() const;
   Recipe recipe() const;
   StreamModel* model_for(const Sample& sample);
   void require_width(const StreamModel& model) const;
@@ -112,6 +126,7 @@ class Engine final : private ModelListener {
   StreamModel* owing_ = nullptr;  // has something to learn
   Answer answer_;
   std::string reason_;
+  std::uint64_t beside_ = 0;
 };
 
 }  // namespace kalstream

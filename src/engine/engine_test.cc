@@ -75,12 +75,30 @@ class Stream {
   }
 
   void commit() {
+    begin_commit();
+    finish_commit();
+  }
+
+  /// Lines may come between these two.
+  void begin_commit() {
     engine_.learn();
-    Checkpoint checkpoint;
-    Archive to(checkpoint.stream);
+    ticket_ = store_->begin_commit();
+    models_.clear();
+    Bytes stream;
+    Archive to(stream);
     engine_.exchange(to);
-    if (auto model = engine_.only_model()) checkpoint.model = std::move(*model);
-    store_->commit(store_->begin_commit(), to_bytes(checkpoint), engine_.changed_models());
+    image_.emplace(engine_.image(std::move(stream)));
+    engine_.begin_commit([this](CheckpointImage model) {
+      const std::string key = model.key();
+      models_.push_back({key, std::move(model).finish()});
+    });
+  }
+
+  void finish_commit(bool done = true) {
+    while (engine_.give_next()) {
+    }
+    if (done) store_->commit(ticket_, std::move(*image_).finish(), models_);
+    engine_.committed(done);
   }
 
   void resume() {
@@ -98,6 +116,9 @@ class Stream {
   RecordReader reader_;
   Record record_;
   Engine engine_;
+  std::uint64_t ticket_ = 0;
+  std::optional<CheckpointImage> image_;
+  std::vector<KeyedState> models_;
 };
 
 double x(int t) { return std::sin(0.7 * t); }
@@ -303,6 +324,110 @@ TEST(Engine, ResumingIsNeverHavingStopped) {
       EXPECT_GT(stream->engine().models()->evictions(), 0U);
     }
   }
+}
+
+// What lines change between the beginning of a commit and its end is no part of it, whether models
+// are in memory, leave it or come back meanwhile; nor is anything of one that failed.
+TEST(Engine, ACommitIsTheMomentItBegan) {
+  for (const std::size_t room : {2U, 3U, 100U}) {
+    EngineOptions o = options(Algorithm1{});
+    o.model = {.coverage = 0.8, .horizon = 2, .max_delay = 5};
+    o.max_models = room;
+    o.fields.key = "k";
+    const auto at = [](int t) {
+      return sample(t, ",\"k\":\"" + std::to_string(t * t % 7 + t % 3) + '"');
+    };
+    MemoryStore unbroken_store;
+    Stream unbroken(o, &unbroken_store);
+    std::vector<std::optional<Said>> expected;
+    for (int t = 0; t < 300; ++t) expected.push_back(unbroken.line(at(t)));
+
+    MemoryStore store;
+    auto stream = std::make_unique<Stream>(o, &store);
+    int began = 0;
+    for (int t = 0; t < 240; ++t) {
+      if (t % 40 == 10) {
+        stream->begin_commit();
+        began = t;
+      }
+      EXPECT_EQ(stream->line(at(t)), expected[t]);
+      if (t % 3 == 0) stream->engine().give_next();
+      if (t % 40 != 30) continue;
+      const bool fails = t % 120 == 70;
+      stream->finish_commit(!fails);
+      if (fails) continue;
+      store.crash();
+      Stream again(o, &store);
+      again.resume();
+      for (int n = began; n < began + 60; ++n)
+        EXPECT_EQ(again.line(at(n)), expected[n]) << "room " << room << ", from " << began;
+      // What both have put since means nothing any more.
+      store.crash();
+      stream = std::make_unique<Stream>(o, &store);
+      stream->resume();
+      for (int n = began; n <= t; ++n) stream->line(at(n));
+    }
+  }
+}
+
+TEST(Engine, MemoryIsBoundedByBytes) {
+  EngineOptions o = options(Algorithm1{});
+  o.fields.key = "k";
+  const auto at = [](int t) { return sample(t, ",\"k\":\"" + std::to_string(t % 50) + '"'); };
+  MemoryStore all_store;
+  Stream all(o, &all_store);
+  for (int t = 0; t < 50; ++t) all.line(at(t));
+  ASSERT_EQ(all.engine().models()->in_memory(), 50U);
+  const std::uint64_t needed = all.engine().memory();
+  EXPECT_GT(needed, 50U * 1000);
+
+  o.memory = needed / 3;
+  MemoryStore store;
+  Stream bounded(o, &store);
+  Stream homeless(o);
+  EngineOptions without = o;
+  without.memory = ModelLimits::none;
+  Stream free(without);
+  for (int t = 0; t < 300; ++t) {
+    EXPECT_EQ(bounded.line(at(t)), free.line(at(t)));
+    EXPECT_LE(bounded.engine().memory(), o.memory);
+  }
+  EXPECT_GT(bounded.engine().models()->in_memory(), 10U);
+  EXPECT_EQ(bounded.engine().models()->in_memory() + bounded.engine().models()->stored(), 50U);
+
+  // What others take is not there for models.
+  bounded.engine().set_memory_beside(o.memory / 2);
+  for (int t = 0; t < 50; ++t) bounded.line(at(t));
+  EXPECT_LE(bounded.engine().memory(), o.memory);
+
+  // Where they cannot go, there can be no more.
+  std::size_t refused = 0;
+  for (int t = 0; t < 50; ++t) {
+    const auto said = homeless.line(at(t));
+    if (said->status != Status::refused) continue;
+    ++refused;
+    EXPECT_NE(said->reason.find("--memory"), std::string::npos);
+  }
+  EXPECT_GT(refused, 25U);
+}
+
+// Samples that wait for their targets count, too: their models leave earlier.
+TEST(Engine, WhatWaitsIsCounted) {
+  EngineOptions o = options(Naive{});
+  o.fields.key = "k";
+  MemoryStore store;
+  Stream stream(o, &store);
+  const auto wait = [&](int t) {
+    stream.line("{\"id\":\"a long name for a sample " + std::to_string(t) +
+                "\",\"a\":1,\"k\":\"x\"}");
+  };
+  wait(0);
+  const std::uint64_t before = stream.engine().memory();
+  for (int t = 1; t <= 1001; ++t) wait(t);  // the last one is counted with the next line
+  const double each = static_cast<double>(stream.engine().memory() - before) / 1000;
+  EXPECT_GT(each, 200);
+  EXPECT_LT(each, 1000);
+  EXPECT_EQ(stream.engine().models()->pending(), 1000U);
 }
 
 TEST(Engine, WithoutAStoreThereIsAnEndOfModels) {

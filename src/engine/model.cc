@@ -134,12 +134,25 @@ std::uint64_t StreamModel::waiting_for(const std::string& id) const {
 
 void StreamModel::wait_for(const std::string& id, std::uint64_t sample) {
   waits_[id].push_back(sample);
+  id_bytes_ += id.size();
 }
 
 void StreamModel::wait_no_more(const std::string& id) {
   const auto found = waits_.find(id);
+  id_bytes_ -= id.size();
   found->second.pop_front();
   if (found->second.empty()) waits_.erase(found);
+}
+
+std::uint64_t StreamModel::waiting_bytes() const {
+  constexpr std::size_t heap = 16;         // what it needs for an allocation itself
+  constexpr std::size_t by_id = 120 + 48;  // in waits_: a node, and one of its list
+  const std::size_t n_d = d_hat_.size();
+  const std::size_t bounds = options_.coverage > 0 ? n_d * sizeof(Interval) + heap : 0;
+  const std::size_t numbers = (last_x_.size() + 2 * n_d) * sizeof(double) + 3 * heap;
+  const std::size_t ahead = options_.horizon * n_d * sizeof(Interval) + heap;
+  return pending_.size() * (sizeof(Waiting) + numbers + bounds) + waits_.size() * by_id +
+         2 * id_bytes_ + forecasts_.size() * (sizeof(Forecast) + ahead);
 }
 
 Answer StreamModel::take_label(const Sample& sample) {
@@ -220,6 +233,14 @@ std::vector<std::byte> StreamModel::to_bytes() const {
   std::vector<std::byte> bytes;
   Archive to(bytes);
   to.text(text);
+  const auto rest = beside_learner();
+  bytes.insert(bytes.end(), rest.begin(), rest.end());
+  return bytes;
+}
+
+std::vector<std::byte> StreamModel::beside_learner() const {
+  std::vector<std::byte> bytes;
+  Archive to(bytes);
   const_cast<StreamModel*>(this)->exchange(to);  // NOLINT: writing changes nothing
   return bytes;
 }
@@ -261,7 +282,10 @@ void StreamModel::exchange(Archive& archive) {
 
   pending_.resize(archive.length(pending_.size()));
   archive.require(pending_.size() == samples_ - settled_);
-  if (archive.reading()) waits_.clear();
+  if (archive.reading()) {
+    waits_.clear();
+    id_bytes_ = 0;
+  }
   std::uint64_t number = settled_;
   for (Waiting& w : pending_) {
     ++number;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <list>
 #include <memory>
 #include <span>
 #include <string>
@@ -61,6 +62,8 @@ class StreamModel {
   const Learner& learner() const { return *learner_; }
   std::uint64_t samples() const { return samples_; }
   std::size_t pending() const { return pending_.size(); }
+  /// Memory that is taken by these and by forecasts whose targets are awaited, about.
+  std::uint64_t waiting_bytes() const;
   const Scores& scores() const { return scores_; }
   /// What each expert counts; empty if there are none.
   std::vector<double> expert_weights() const;
@@ -68,6 +71,8 @@ class StreamModel {
   /// All of it, in and out of a checkpoint. What the options ask for anew (intervals of another
   /// coverage, another horizon) starts from nothing.
   std::vector<std::byte> to_bytes() const;
+  /// What is in to_bytes() behind the learner's snapshot.
+  std::vector<std::byte> beside_learner() const;
   /// As it was, or with these options. Throws as kalstream::load does.
   static std::unique_ptr<StreamModel> load(Archive& archive, const ModelOptions* options = nullptr,
                                            std::uint64_t most_memory = std::uint64_t{8} << 30);
@@ -110,7 +115,8 @@ class StreamModel {
   bool owed_ = false;            // … as it has yet to be
   std::deque<Waiting> pending_;  // samples settled_ + 1, settled_ + 2, …
   // Samples that wait for a target, by id, those of the same id in their order.
-  std::unordered_map<std::string, std::deque<std::uint64_t>> waits_;
+  std::unordered_map<std::string, std::list<std::uint64_t>> waits_;
+  std::size_t id_bytes_ = 0;  // of all ids there
   // Of pending_, those the learner's forecast has passed; 0: none under way.
   std::size_t ahead_ = 0;
   // Of predictions, of predictions across samples that wait, of forecasts by lead.

@@ -3,37 +3,63 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "engine/checkpoint.h"
 #include "kalstream/snapshot.h"
 #include "schema/value.h"
 
 namespace kalstream {
+namespace {
 
-Models::Models(MakeLearner make, const ModelOptions& options, StateStore* store, std::size_t most)
-    : make_(std::move(make)), options_(options), store_(store), most_(most), room_(most) {}
+// Those that leave at once: a store takes some at little more cost than one, but while they go
+// samples wait.
+constexpr std::size_t most_leaving = 16;
+constexpr std::uint64_t most_bytes_leaving = std::uint64_t{1} << 20;
+
+// Nodes of the list and of the index, and what the heap adds to each of some allocations.
+constexpr std::uint64_t bytes_of_entry = 320;
+
+std::string mebibytes(std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
+
+}  // namespace
+
+Models::Models(MakeLearner make, const ModelOptions& options, StateStore* store,
+               const ModelLimits& limits)
+    : make_(std::move(make)),
+      options_(options),
+      store_(store),
+      limits_(limits),
+      next_(models_.end()) {}
 
 const StreamModel* Models::only() const {
   return models_.empty() ? nullptr : models_.front().model.get();
 }
 
 std::size_t Models::pending() const {
-  std::size_t sum = 0;
-  for (const Entry& e : models_) sum += e.model->pending();
-  return sum;
+  return models_.empty() ? 0
+                         : pending_ - models_.front().pending + models_.front().model->pending();
 }
 
 std::size_t Models::stored() const {
   return store_ == nullptr ? 0 : store_->models() - std::min(store_->models(), stored_in_memory_);
 }
 
+// ---- By key.
+
 void Models::put(const std::string& key, std::unique_ptr<StreamModel> model) {
-  models_.push_front({key, std::move(model)});
+  if (!of_one_model_) of_one_model_ = limits_.of_one_model();
+  models_.push_front({.key = key, .model = std::move(model)});
   by_key_.emplace(key, models_.begin());
+  bytes_ += bytes_of(models_.front());
+  look_at_waiting(models_.front());
 }
 
-StreamModel* Models::touch(std::list<Entry>::iterator entry) {
+StreamModel* Models::touch(Place entry) {
+  if (is_due(*entry)) give(*entry);
+  if (entry == next_) ++next_;
+  look_at_waiting(models_.front());  // the last that was used: something may have come to wait
   models_.splice(models_.begin(), models_, entry);
   entry->changed = true;
+  entry->used = commit_;
+  if (is_full(0)) make_room_for(0);
   return entry->model.get();
 }
 
@@ -44,6 +70,7 @@ StreamModel* Models::find(const std::string& key) {
   const auto state = store_->get(key);
   if (!state) return nullptr;
   std::unique_ptr<StreamModel> model;
+  make_room_for(1);
   try {
     const Checkpoint checkpoint = checkpoint_of(*state);
     if (checkpoint.key != key) throw SnapshotError("it is the model of another key");
@@ -52,7 +79,6 @@ StreamModel* Models::find(const std::string& key) {
     throw SnapshotError("the stored model of key " + shown(key) +
                         " cannot be used: " + error.what());
   }
-  if (models_.size() >= room_) make_room();
   put(key, std::move(model));
   models_.front().stored = true;
   ++stored_in_memory_;
@@ -61,62 +87,129 @@ StreamModel* Models::find(const std::string& key) {
 
 StreamModel& Models::of(const std::string& key) {
   if (StreamModel* model = find(key); model != nullptr) return *model;
-  if (models_.size() >= room_) make_room();
+  make_room_for(1);
   put(key, std::make_unique<StreamModel>(make_(), options_));
   return *touch(models_.begin());
 }
 
-// A good part of them at a time, since a store takes many at little more cost than one.
-void Models::make_room() {
-  if (store_ == nullptr || !store_->takes_models())
+// ---- Memory.
+
+std::uint64_t Models::bytes_of(const Entry& entry) const {
+  return *of_one_model_ + bytes_of_entry + 2 * entry.key.size() + entry.waiting;
+}
+
+void Models::look_at_waiting(Entry& entry) {
+  bytes_ -= entry.waiting;
+  pending_ -= entry.pending;
+  entry.waiting = entry.model->waiting_bytes();
+  entry.pending = entry.model->pending();
+  bytes_ += entry.waiting;
+  pending_ += entry.pending;
+}
+
+std::uint64_t Models::bytes() const {
+  return bytes_ + beside_ + (store_ == nullptr ? 0 : store_->memory());
+}
+
+bool Models::is_full(std::size_t more) const {
+  return models_.size() + more > limits_.models ||
+         bytes() + more * of_one_model_.value_or(0) > limits_.bytes;
+}
+
+// One model there is room for, whatever it takes; if no more come, that is the one in use.
+void Models::make_room_for(std::size_t more) {
+  if (models_.size() < try_again_at_) return;
+  while (is_full(more) && models_.size() + more > 1) {
+    const bool can_leave = store_ != nullptr && store_->takes_models();
+    if (!can_leave && more > 0) refuse();
+    if (!can_leave || !let_go(models_.size() + more - 1)) return;
+  }
+}
+
+void Models::refuse() const {
+  const std::string advice = ", or give --checkpoint FOLDER, where those not in use can go";
+  if (models_.size() >= limits_.models)
     throw std::runtime_error("there are " + std::to_string(models_.size()) +
-                             " models, and there may be no more; allow for more with --max-models, "
-                             "or give --checkpoint FOLDER, where those not in use can go");
-  const std::size_t leave = std::max<std::size_t>(1, most_ / 32);
+                             " models, and there may be no more; allow for more with --max-models" +
+                             advice);
+  throw std::runtime_error("another model would take more than the " + mebibytes(limits_.bytes) +
+                           " of memory there may be: " + std::to_string(models_.size()) + " take " +
+                           mebibytes(bytes()) + "; allow for more with --memory" + advice);
+}
+
+// Some of those not used for longest. False: the store cannot take them.
+bool Models::let_go(std::size_t at_most) {
   std::vector<KeyedState> leaving;
   auto first = models_.end();
-  for (std::size_t k = 0; k < leave; ++k) {
+  std::uint64_t free = 0;
+  std::size_t count = 0;
+  const std::size_t most =
+      std::min(at_most, std::clamp<std::size_t>(models_.size() / 32, 1, most_leaving));
+  for (; count < most && free < most_bytes_leaving; ++count) {
     --first;
-    if (first->changed || first->on_its_way)
-      leaving.push_back(
-          {first->key, to_bytes({.key = first->key, .model = first->model->to_bytes()})});
+    free += bytes_of(*first);
+    if (is_due(*first)) give(*first);
+    if (is_unsaved(*first)) leaving.push_back({first->key, image_of(*first).finish()});
   }
   try {
     store_->put(std::move(leaving));
   } catch (const std::runtime_error& error) {  // a full disk is no reason to refuse samples
     store_failure_ = error.what();
     ++store_failures_;
-    room_ = models_.size() + leave;  // then it is tried again
-    return;
+    try_again_at_ = models_.size() + most;
+    return false;
   }
   store_failure_.clear();
-  room_ = most_;
+  try_again_at_ = 0;
   for (auto e = first; e != models_.end(); ++e) {
     by_key_.erase(e->key);
     stored_in_memory_ -= e->stored ? 1 : 0;
+    pending_ -= e->pending;
+    if (e == next_) ++next_;
   }
   models_.erase(first, models_.end());
-  evictions_ += leave;
+  bytes_ -= free;
+  evictions_ += count;
+  return true;
 }
 
-std::vector<KeyedState> Models::changed() {
-  std::vector<KeyedState> states;
-  for (Entry& e : models_) {
-    if (!e.changed) continue;
-    states.push_back({e.key, to_bytes({.key = e.key, .model = e.model->to_bytes()})});
-    e.changed = false;
-    e.on_its_way = true;
-    if (!e.stored) ++stored_in_memory_;
-    e.stored = true;
+// ---- Commits. From the last in the list on, which are the least likely to be used meanwhile;
+// those that are go to its front, where nobody is due.
+
+void Models::begin_commit(Give give) {
+  ++commit_;
+  give_ = std::move(give);
+  next_ = models_.end();
+}
+
+bool Models::give_next() {
+  if (!give_) return false;
+  if (next_ == models_.begin() || std::prev(next_)->used == commit_) {
+    give_ = nullptr;
+    return false;
   }
-  return states;
+  --next_;
+  if (is_due(*next_)) give(*next_);
+  return true;
+}
+
+void Models::give(Entry& entry) {
+  give_(image_of(entry));
+  entry.given = commit_;
+  entry.changed = false;
+  if (!entry.stored) ++stored_in_memory_;
+  entry.stored = true;
+}
+
+CheckpointImage Models::image_of(const Entry& entry) {
+  CheckpointImage image({}, entry.key, entry.model.get(), state_size_ + state_size_ / 16);
+  state_size_ = image.written();
+  return image;
 }
 
 void Models::committed(bool done) {
-  for (Entry& e : models_) {
-    e.changed = e.changed || (e.on_its_way && !done);
-    e.on_its_way = false;
-  }
+  give_ = nullptr;
+  if (done) done_ = commit_;
 }
 
 }  // namespace kalstream

@@ -3,25 +3,42 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "engine/checkpoint.h"
 #include "engine/model.h"
 #include "ports/ports.h"
 
 namespace kalstream {
 
-/// Models by key. As many as `most` are in memory; beyond that those not used for longest go to the
-/// store, and come back when their key does.
+/// How much may be in memory.
+struct ModelLimits {
+  static constexpr std::uint64_t none = std::numeric_limits<std::uint64_t>::max();
+
+  std::size_t models = 10'000;
+  std::uint64_t bytes = none;  ///< all that the stream needs
+  /// Of one model, when it is made; asked for when there is the first.
+  std::function<std::uint64_t()> of_one_model = [] { return 0; };
+};
+
+/// Models by key. As many as the limits allow are in memory; beyond that those not used for longest
+/// go to the store, and come back when their key does.
 class Models {
  public:
   using MakeLearner = std::function<std::unique_ptr<Learner>()>;
+  using Give = std::function<void(CheckpointImage)>;
 
-  /// `store` may be nullptr: then there can be no more than `most`.
-  Models(MakeLearner make, const ModelOptions& options, StateStore* store, std::size_t most);
+  /// `store` may be nullptr: then there can be no more than the limits allow.
+  Models(MakeLearner make, const ModelOptions& options, StateStore* store,
+         const ModelLimits& limits);
+  Models(const Models&) = delete;
+  Models& operator=(const Models&) = delete;
 
   /// The model of the key, from memory or from the store; nullptr if there is none. Throws
   /// SnapshotError if what is stored cannot be used, std::runtime_error if the store fails.
@@ -30,9 +47,12 @@ class Models {
   StreamModel& of(const std::string& key);
   void put(const std::string& key, std::unique_ptr<StreamModel> model);
 
-  /// The states of all that were used since the last call, for a commit …
-  std::vector<KeyedState> changed();
-  /// … which has been made: the store has them; or has failed: they have to be given again.
+  /// A commit begins: each model that the store does not have as it is now is due, and will be
+  /// given as it is now. One that is about to change, or to leave, is given first; …
+  void begin_commit(Give give);
+  /// … the others one by one, whenever there is time for it. False: all have been given.
+  bool give_next();
+  /// The commit has been made: the store has them; or has failed: they are due again with the next.
   void committed(bool done);
 
   /// The one there is, where there are no keys; nullptr before it is made.
@@ -48,29 +68,60 @@ class Models {
   /// Samples that wait for their target, in the models in memory.
   std::size_t pending() const;
 
+  /// What counts against the limit: the models and what waits in them, keys, the store's caches,
+  /// and what is said to be used beside.
+  std::uint64_t bytes() const;
+  std::uint64_t most_bytes() const { return limits_.bytes; }
+  void set_beside(std::uint64_t bytes) { beside_ = bytes; }
+
  private:
   struct Entry {
     std::string key;
     std::unique_ptr<StreamModel> model;
-    bool changed = false;
-    bool on_its_way = false;  // in a commit that is not made yet: the store does not have it
-    bool stored = false;      // the store has a state of it, perhaps an older one
+    bool changed = false;       // since it was given
+    bool stored = false;        // the store has a state of it, or will have it with the commit
+    std::uint64_t used = 0;     // how many commits had begun then
+    std::uint64_t given = 0;    // the last commit that it was given to; the first is 1
+    std::size_t pending = 0;    // samples that wait in it, when it was looked at last, …
+    std::uint64_t waiting = 0;  // … and what they take
   };
+  using Place = std::list<Entry>::iterator;
 
-  StreamModel* touch(std::list<Entry>::iterator entry);
-  void make_room();
+  StreamModel* touch(Place entry);
+  bool is_unsaved(const Entry& e) const { return e.changed || e.given > done_; }
+  bool is_due(const Entry& e) const {
+    return give_ && e.used < commit_ && e.given < commit_ && is_unsaved(e);
+  }
+  void give(Entry& entry);
+  CheckpointImage image_of(const Entry& entry);
+  std::uint64_t bytes_of(const Entry& entry) const;
+  void look_at_waiting(Entry& entry);
+  bool is_full(std::size_t more) const;
+  void make_room_for(std::size_t more);
+  void refuse() const;
+  bool let_go(std::size_t at_most);
 
   MakeLearner make_;
   ModelOptions options_;
   StateStore* store_;
-  std::size_t most_;
-  std::size_t room_;  // how many may be in memory now: more than most_ while the store fails
+  ModelLimits limits_;
   std::string store_failure_;
   std::uint64_t store_failures_ = 0;
-  std::list<Entry> models_;  // the last used first
-  std::unordered_map<std::string, std::list<Entry>::iterator> by_key_;
+  std::size_t try_again_at_ = 0;  // so many models, after the store has failed
+  std::list<Entry> models_;       // the last used first
+  std::unordered_map<std::string, Place> by_key_;
   std::size_t stored_in_memory_ = 0;
   std::uint64_t evictions_ = 0;
+  std::size_t pending_ = 0;
+  std::optional<std::uint64_t> of_one_model_;
+  std::uint64_t bytes_ = 0;     // of models and keys
+  std::uint64_t beside_ = 0;    // of others
+  std::size_t state_size_ = 0;  // of the last one that was written
+
+  std::uint64_t commit_ = 0;  // how many have begun
+  std::uint64_t done_ = 0;    // the last that was made
+  Give give_;                 // while some may be due
+  Place next_;                // to be looked at; what lies behind has been
 };
 
 }  // namespace kalstream

@@ -10,6 +10,7 @@
 #include "core/fields.h"
 #include "learner/footprint.h"
 #include "learner/rules/rule.h"
+#include "learner/state.h"
 
 namespace kalstream {
 namespace {
@@ -178,21 +179,38 @@ Parts take_apart(std::span<const std::byte> snapshot) {
 
 }  // namespace
 
-std::vector<std::byte> save(const Learner& learner, const Schema& schema) {
+std::size_t append_unsealed(const Learner& learner, const Schema& schema,
+                            std::vector<std::byte>& snapshot) {
   if (learner.recipe() == nullptr)
     throw std::invalid_argument(
         "only what make_learner, make_scaled_learner or load made can be saved");
   SnapshotInfo info{*learner.recipe(), learner.samples(), schema};
   NamedValues f;
   exchange(info, f);
-  auto snapshot = begin(snapshot_envelope);
+  const std::size_t begins = begin(snapshot_envelope, snapshot);
   Archive to(snapshot);
   append_text(snapshot, [&] { f.write(to); });
   append_text(snapshot, [&] {
     const_cast<Learner&>(learner).exchange(to);  // NOLINT: writing changes nothing
   });
-  finish(snapshot);
+  close(snapshot, begins);
+  return begins;
+}
+
+std::vector<std::byte> save(const Learner& learner, const Schema& schema) {
+  std::vector<std::byte> snapshot;
+  append_unsealed(learner, schema, snapshot);
+  seal(snapshot);
   return snapshot;
+}
+
+void copy_state(const Learner& from, Learner& to) {
+  std::vector<std::byte> small;
+  std::vector<std::span<const double>> large;
+  Archive write(small, large);
+  const_cast<Learner&>(from).exchange(write);  // NOLINT: writing changes nothing
+  Archive read(std::span<const std::byte>(small), large);
+  to.exchange(read);
 }
 
 std::unique_ptr<Learner> load(std::span<const std::byte> snapshot, std::uint64_t most_memory) {

@@ -57,6 +57,9 @@ void each_number(Status& s, const Visit& visit) {
   visit({gauge, "models_on_disk", "Models on disk."}, "", s.models_on_disk);
   visit({counter, "evictions_total", "Models moved from memory to disk."}, "", s.evictions);
 
+  visit({gauge, "memory_bytes", "Memory that counts against the limit."}, "", s.memory_bytes);
+  visit({gauge, "memory_limit_bytes", "Memory that may be used."}, "", s.memory_limit);
+
   constexpr std::string_view all = "{window=\"all\"}";
   constexpr std::string_view recent = "{window=\"recent\"}";
   const Family nse = {gauge, "nse", "Mean squared error over the variance of the target."};

@@ -57,6 +57,8 @@ struct StreamStatus {
 
   double covariance_trace = unknown;
   std::uint64_t resident_bytes = 0;  ///< 0: unknown
+  std::uint64_t memory_bytes = 0;    ///< counted against the limit
+  double memory_limit = unknown;     ///< in bytes
 
   std::vector<std::string> expert_names;
   std::vector<double> expert_weights;  ///< as many, or fewer: those that are missing are unknown

@@ -25,14 +25,16 @@ StreamStatus full_status() {
        {&s.lines_read, &s.lines_refused, &s.samples_predicted, &s.targets_learnt,
         &s.targets_missing, &s.labels_pending, &s.labels_late, &s.updates_gated,
         &s.updates_rejected, &s.inputs_held, &s.checkpoints_written, &s.checkpoint_failures,
-        &s.models_in_memory, &s.models_on_disk, &s.evictions, &s.resident_bytes, &s.latency.count})
+        &s.models_in_memory, &s.models_on_disk, &s.evictions, &s.resident_bytes, &s.memory_bytes,
+        &s.latency.count})
     *count = n++;
   double v = 0.1;
-  for (double* number : {&s.seconds_since_checkpoint, &s.errors.nse, &s.errors.rmse, &s.errors.mae,
-                         &s.recent_errors.nse, &s.recent_errors.rmse, &s.recent_errors.mae,
-                         &s.coverage_nominal, &s.coverage, &s.coverage_recent, &s.latency.p50,
-                         &s.latency.p90, &s.latency.p99, &s.latency.p999, &s.latency.max,
-                         &s.latency.sum, &s.samples_per_second, &s.covariance_trace})
+  for (double* number :
+       {&s.seconds_since_checkpoint, &s.errors.nse, &s.errors.rmse, &s.errors.mae,
+        &s.recent_errors.nse, &s.recent_errors.rmse, &s.recent_errors.mae, &s.coverage_nominal,
+        &s.coverage, &s.coverage_recent, &s.latency.p50, &s.latency.p90, &s.latency.p99,
+        &s.latency.p999, &s.latency.max, &s.latency.sum, &s.samples_per_second, &s.covariance_trace,
+        &s.memory_limit})
     *number = v /= 1.7;
   s.covariance_trace = INFINITY;
   s.expert_names = {"a, b", "c{\"}\\", "z"};

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -43,6 +44,8 @@ class Source {
   virtual const std::string& name() const = 0;
   virtual bool is_json() const = 0;  ///< how its records are written
 
+  virtual std::uint64_t memory() const { return 0; }  ///< that it takes for what it has read
+
   /// Where it stands: behind the last record. Read before the first next().
   virtual void exchange(Archive& archive) = 0;
   /// Goes on from where exchange() has read that it stood. What it says of that, for people.
@@ -57,9 +60,10 @@ class Sink {
   virtual ~Sink() = default;
 
   virtual void write(const Answer& answer) = 0;
-  /// Lets them all go out. False if it was told to stop waiting for a reader who does not read.
-  /// Throws std::runtime_error if they cannot be written any more.
-  virtual bool flush() = 0;
+  /// Lets them all go out. False if it was told to stop waiting for a reader who does not read;
+  /// while it waits, `meanwhile` is called again and again. Throws std::runtime_error if they
+  /// cannot be written any more.
+  virtual bool flush(const std::function<void()>& meanwhile) = 0;
 };
 
 /// A model's state, by the key of the model.
@@ -79,6 +83,10 @@ class StoreDamaged : public StoreError {
  public:
   using StoreError::StoreError;
 };
+
+/// One after the other, waiting for each; nothing after the last. Throws std::runtime_error if
+/// there will be no last one.
+using NextState = std::function<std::optional<KeyedState>()>;
 
 /// State that outlives the process. What it holds after a crash is what the last commit held,
 /// whole.
@@ -105,8 +113,19 @@ class StateStore {
   virtual std::uint64_t begin_commit() = 0;
   /// From now on the state of the stream is this, and that of the models what was put before the
   /// ticket, or comes with it. Throws std::runtime_error, and all stays as it was, if that cannot
-  /// be done. May run in another thread than the rest, but only once at a time.
-  virtual void commit(std::uint64_t ticket, Bytes stream, std::vector<KeyedState> models) = 0;
+  /// be done. May run in another thread than the rest, but only once at a time; nobody waits for it
+  /// long.
+  virtual void commit(std::uint64_t ticket, Bytes stream, const NextState& next) = 0;
+  void commit(std::uint64_t ticket, Bytes stream, std::vector<KeyedState> models) {
+    auto at = models.begin();
+    commit(ticket, std::move(stream), [&]() -> std::optional<KeyedState> {
+      if (at == models.end()) return {};
+      return std::move(*at++);
+    });
+  }
+
+  /// Memory that it takes, about.
+  virtual std::uint64_t memory() const { return 0; }
 };
 
 }  // namespace kalstream

@@ -103,6 +103,8 @@ bool any_row(Database::Statement& statement) {
   return any;
 }
 
+std::uint64_t database_memory() { return static_cast<std::uint64_t>(sqlite3_memory_used()); }
+
 Transaction::~Transaction() {
   if (!open_) return;
   try {

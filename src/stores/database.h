@@ -63,6 +63,9 @@ class Database {
 std::optional<Bytes> first_row(Database::Statement& statement);
 bool any_row(Database::Statement& statement);
 
+/// What SQLite has taken of the heap, for all databases.
+std::uint64_t database_memory();
+
 /// Rolls back what was not committed.
 class Transaction {
  public:

@@ -37,7 +37,7 @@ std::optional<Bytes> read_sound(const fs::path& path, std::string& remark, Syste
   throw SnapshotError(path.string() + ": " + wrong);
 }
 
-void FileStore::commit(std::uint64_t, Bytes stream, std::vector<KeyedState>) {
+void FileStore::commit(std::uint64_t, Bytes stream, const NextState&) {
   lock_.keep();
   write_file_and_keep(path_, as_text(stream), system_);
 }

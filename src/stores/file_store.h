@@ -29,7 +29,8 @@ class FileStore final : public StateStore {
   void put(std::vector<KeyedState>) override {}
   bool takes_models() const override { return false; }
   std::uint64_t begin_commit() override { return 0; }
-  void commit(std::uint64_t ticket, Bytes stream, std::vector<KeyedState> models) override;
+  using StateStore::commit;
+  void commit(std::uint64_t ticket, Bytes stream, const NextState& next) override;
 
   std::string remark() const override { return remark_; }
 

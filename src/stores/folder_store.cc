@@ -26,29 +26,9 @@ struct FolderStore::Committed {
   Database::Statement holds{database, "SELECT 1 FROM models WHERE key = ?1"};
 };
 
-// Models that left memory, each with the number of commits there had been: what is younger than a
-// commit does not belong to it.
-struct FolderStore::Spilled {
-  Spilled(const fs::path& path, const DatabaseFiles& files) : database(path, files) {}
-
-  struct Tables : Database {
-    Tables(const fs::path& path, const DatabaseFiles& files) : Database(path, files) {
-      run("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF;"
-          "CREATE TABLE spilled (key BLOB, epoch INTEGER, state BLOB, PRIMARY KEY (key, epoch));");
-    }
-  } database;
-  Database::Statement put{database, "INSERT OR REPLACE INTO spilled VALUES (?1, ?2, ?3)"};
-  Database::Statement get{database,
-                          "SELECT state FROM spilled WHERE key = ?1 ORDER BY epoch DESC LIMIT 1"};
-  Database::Statement before{
-      database,
-      "SELECT state FROM spilled WHERE key = ?1 AND epoch <= ?2 ORDER BY epoch DESC LIMIT 1"};
-  Database::Statement holds{database, "SELECT 1 FROM spilled WHERE key = ?1"};
-  Database::Statement keys{database, "SELECT DISTINCT key FROM spilled WHERE epoch <= ?1"};
-  Database::Statement forget{database, "DELETE FROM spilled WHERE epoch <= ?1"};
-};
-
 namespace {
+
+constexpr const char* spill_name = "spill";
 
 [[noreturn]] void fail(const fs::path& folder) {
   throw std::runtime_error(folder.string() + ": cannot use the folder: " + std::strerror(errno));
@@ -85,8 +65,8 @@ FolderStore::FolderStore(fs::path folder, System& system)
   remark_ = std::move(found.remark);
   sum_ = found.sum;
   open_state();
-  system_.remove(folder_ / "spill.db");
-  spilled_ = std::make_unique<Spilled>(folder_ / "spill.db", files_);
+  for (const std::string& name : names)
+    if (name.starts_with(spill_name)) system_.remove(folder_ / name);
   Database::Statement count(*writer_, "SELECT count(*) FROM models");
   count.step();
   models_ = static_cast<std::size_t>(count.number(0));
@@ -127,27 +107,34 @@ void FolderStore::move_back() {
   is_open_ = false;
 }
 
-FolderStore::~FolderStore() {
-  spilled_.reset();
-  system_.remove(folder_ / "spill.db");
-}
+FolderStore::~FolderStore() = default;
 
 std::optional<Bytes> FolderStore::stream() { return first_row(committed_.load()->stream); }
 
+// The last that left has the last word.
 std::optional<Bytes> FolderStore::get(const std::string& key) {
   {
     const std::lock_guard lock(mutex_);
-    if (auto state = first_row(spilled_->get.with(1, key))) return state;
+    for (auto spill = spills_.rbegin(); spill != spills_.rend(); ++spill)
+      if (auto state = (*spill)->get(key)) return state;
   }
   return first_row(committed_.load()->get.with(1, key));
 }
 
+// One that no commit has had yet, nor has been spilled: it may be, before the commit is made.
+void FolderStore::count_new(const std::string& key) {
+  if (is_spilled(key)) return;
+  const std::lock_guard lock(mutex_);
+  models_ += new_.insert(key).second ? 1 : 0;
+}
+
+bool FolderStore::is_spilled(const std::string& key) const {
+  const std::lock_guard lock(mutex_);
+  return std::ranges::any_of(spills_, [&](const auto& spill) { return spill->holds(key); });
+}
+
 bool FolderStore::holds(const std::string& key) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (any_row(spilled_->holds.with(1, key))) return true;
-  }
-  return any_row(committed_.load()->holds.with(1, key));
+  return is_spilled(key) || any_row(committed_.load()->holds.with(1, key));
 }
 
 std::size_t FolderStore::models() const {
@@ -156,51 +143,76 @@ std::size_t FolderStore::models() const {
 }
 
 void FolderStore::put(std::vector<KeyedState> models) {
-  std::size_t unknown = 0;
-  for (const KeyedState& m : models) unknown += holds(m.key) ? 0 : 1;
-  const std::lock_guard lock(mutex_);
-  Transaction transaction(spilled_->database);
+  std::vector<std::string> unknown;
   for (const KeyedState& m : models)
-    spilled_->put.with(1, m.key).with(2, epoch_).with(3, m.state).step();
-  transaction.commit();
-  models_ += unknown;
-}
-
-std::vector<std::string> FolderStore::spilled_before(std::int64_t epoch) {
+    if (!holds(m.key)) unknown.push_back(m.key);
   const std::lock_guard lock(mutex_);
-  std::vector<std::string> keys;
-  spilled_->keys.with(1, epoch);
-  while (spilled_->keys.step()) keys.push_back(spilled_->keys.text(0));
-  return keys;
+  if (spills_.empty() || spills_.back()->after() != commits_)
+    spills_.push_back(std::make_shared<Spill>(
+        folder_ / fmt::format("{}-{}.db", spill_name, commits_), commits_, files_, system_));
+  spills_.back()->put(models);
+  models_ += static_cast<std::size_t>(
+      std::ranges::count_if(unknown, [&](const std::string& key) { return !new_.contains(key); }));
 }
 
 std::uint64_t FolderStore::begin_commit() {
   const std::lock_guard lock(mutex_);
-  return static_cast<std::uint64_t>(epoch_++);
+  return commits_++;
 }
 
-// Those in memory are younger than what was spilled of the same key.
-void FolderStore::commit(std::uint64_t ticket, Bytes stream, std::vector<KeyedState> models) {
-  const auto epoch = static_cast<std::int64_t>(ticket);
+std::uint64_t FolderStore::memory() const { return database_memory(); }
+
+std::vector<std::shared_ptr<Spill>> FolderStore::spilled_until(std::uint64_t ticket) const {
+  const std::lock_guard lock(mutex_);
+  const auto younger =
+      std::ranges::find_if(spills_, [&](const auto& spill) { return spill->after() > ticket; });
+  return {spills_.begin(), younger};
+}
+
+// Those that come from memory first, since samples may have to wait for them; what was spilled of
+// the same key is older. Nobody writes to those spills any more, and they are read here by a
+// connection of their own, so that those who want a model need not wait.
+void FolderStore::commit(std::uint64_t ticket, Bytes stream, const NextState& next) {
+  try {
+    write_commit(ticket, stream, next);
+  } catch (...) {
+    forget_new();
+    throw;
+  }
+}
+
+void FolderStore::write_commit(std::uint64_t ticket, const Bytes& stream, const NextState& next) {
   lock_->keep();
   if (!is_in_its_place()) move_back();
   if (!is_open_) open_state();
   keep_previous();
-  std::size_t unknown = 0;
+  const auto spilled = spilled_until(ticket);
   StateWriter to(*writer_, sum_);
-  for (const std::string& key : spilled_before(epoch)) {
-    std::optional<Bytes> state;
-    {
-      const std::lock_guard lock(mutex_);
-      state = first_row(spilled_->before.with(1, key).with(2, epoch));
-    }
-    to.put(key, *state);
+  std::unordered_set<std::string> written;
+  while (const auto model = next()) {
+    if (!to.put(model->key, model->state)) count_new(model->key);
+    if (!spilled.empty()) written.insert(model->key);
   }
-  for (const KeyedState& m : models) unknown += to.put(m.key, m.state) ? 0 : 1;
+  for (const auto& spill : spilled) {
+    Database from(spill->path(), files_);
+    Database::Statement all(from, Spill::all);
+    while (all.step()) {
+      const std::string key = all.text(0);
+      if (!written.contains(key)) to.put(key, all.bytes(1));
+    }
+  }
   sum_ = to.commit(stream);
   const std::lock_guard lock(mutex_);
-  models_ += unknown;
-  spilled_->forget.with(1, epoch).step();
+  new_.clear();
+  spills_.erase(spills_.begin(), spills_.begin() + static_cast<std::ptrdiff_t>(spilled.size()));
+}
+
+void FolderStore::forget_new() {
+  std::size_t gone = 0;
+  for (const std::string& key : new_) gone += is_spilled(key) ? 0 : 1;
+  const std::lock_guard lock(mutex_);
+  new_.clear();
+  models_ -= gone;
 }
 
 // Not every time: it writes once more what has changed since. That it cannot be done is no reason

@@ -4,17 +4,19 @@
 #include <atomic>
 #include <filesystem>
 #include <mutex>
+#include <unordered_set>
 
 #include "ports/ports.h"
 #include "stores/database.h"
 #include "stores/lock.h"
+#include "stores/spill.h"
 #include "stores/state_database.h"
 
 namespace kalstream {
 
 /// state.db (SQLite) holds what was committed, state.db.previous what was some commits before, to
 /// stand in for one that is damaged. Models that leave memory between two commits go to
-/// spill.db, which means nothing to the next process. What an earlier version has left in the
+/// a spill, which means nothing to the next process. What an earlier version has left in the
 /// folder (stream.kal and models/) is taken over the first time. If the folder is removed, commits
 /// fail until it is there again, empty: then all that was committed moves there.
 class FolderStore final : public StateStore {
@@ -32,19 +34,24 @@ class FolderStore final : public StateStore {
   bool takes_models() const override { return true; }
   std::string remark() const override { return remark_; }
   std::uint64_t begin_commit() override;
-  void commit(std::uint64_t ticket, Bytes stream, std::vector<KeyedState> models) override;
+  using StateStore::commit;
+  void commit(std::uint64_t ticket, Bytes stream, const NextState& next) override;
+  std::uint64_t memory() const override;
 
  private:
   // One connection for the thread that commits, one for all others: readers do not wait for it.
   struct Committed;
-  struct Spilled;
 
   void open_state();
   bool is_in_its_place();
   void move_back();
   void keep_previous();
   void take_over_old_files();
-  std::vector<std::string> spilled_before(std::int64_t epoch);
+  bool is_spilled(const std::string& key) const;
+  void count_new(const std::string& key);
+  void forget_new();
+  void write_commit(std::uint64_t ticket, const Bytes& stream, const NextState& next);
+  std::vector<std::shared_ptr<Spill>> spilled_until(std::uint64_t ticket) const;
 
   System& system_;
   DatabaseFiles files_;
@@ -54,13 +61,14 @@ class FolderStore final : public StateStore {
   std::atomic<std::shared_ptr<Committed>> committed_;
   struct stat place_ = {};  // where state.db should be …
   bool is_open_ = false;    // … and whether it is that which is open
-  std::unique_ptr<Spilled> spilled_;
   std::string remark_;
   StateSum sum_;                           // of the models in state.db
   std::uint64_t commits_to_previous_ = 1;  // the state that is there will be the previous one
-  mutable std::mutex mutex_;               // of spilled_, epoch_ and models_
-  std::int64_t epoch_ = 0;                 // commits so far
+  mutable std::mutex mutex_;               // of what follows
+  std::vector<std::shared_ptr<Spill>> spills_;
+  std::uint64_t commits_ = 0;  // begun so far
   std::size_t models_ = 0;
+  std::unordered_set<std::string> new_;  // of them, in the commit under way for the first time
 };
 
 /// What is committed in a folder, for whoever only looks, also while a stream runs: that of the

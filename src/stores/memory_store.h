@@ -43,7 +43,10 @@ class MemoryStore final : public StateStore {
     put_.clear();
     return 0;
   }
-  void commit(std::uint64_t, Bytes stream, std::vector<KeyedState> models) override {
+  using StateStore::commit;
+  void commit(std::uint64_t, Bytes stream, const NextState& next) override {
+    std::vector<KeyedState> models;
+    while (auto model = next()) models.push_back(std::move(*model));
     const std::lock_guard lock(mutex_);
     stream_ = std::move(stream);
     for (auto& [key, state] : sealed_) committed_[key] = std::move(state);

@@ -78,6 +78,36 @@ TEST(FolderStore, KeepsModels) {
   EXPECT_FALSE(read_folder(folder.path / "s", "c"));
 }
 
+// A model may leave memory while the first commit that has it is written, or fails.
+TEST(FolderStore, CountsEveryModelOnce) {
+  const TemporaryFolder folder;
+  FolderStore store(folder.path / "s");
+  for (const bool fails : {true, false, false}) {
+    int step = 0;
+    const auto next = [&]() -> std::optional<KeyedState> {
+      switch (step++) {
+        case 0:
+          return state("a", "1");
+        case 1:
+          return state("b", "1");
+        case 2:
+          store.put({state("a", "2"), state("c", "2")});
+          return state("d", "1");
+        default:
+          if (fails) throw std::runtime_error("no more");
+          return {};
+      }
+    };
+    const std::uint64_t ticket = store.begin_commit();
+    if (fails)
+      EXPECT_THROW(store.commit(ticket, bytes("s"), next), std::runtime_error);
+    else
+      store.commit(ticket, bytes("s"), next);
+    EXPECT_EQ(store.models(), fails ? 2U : 4U);
+    EXPECT_EQ(store.get("a"), bytes("2"));
+  }
+}
+
 TEST(FolderStore, AnyKeyIsAKey) {
   const TemporaryFolder folder;
   FolderStore store(folder.path / "s");

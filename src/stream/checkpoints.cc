@@ -1,10 +1,19 @@
 #include "stream/checkpoints.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "stream/stream_state.h"
 
 namespace kalstream {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto longest_slice = 2ms;
+constexpr int share_of_samples = 4;  // of five parts of the time, while they come
+
+}  // namespace
 
 Checkpoints::Checkpoints(Source& source, Engine& engine, StateStore& store, Cadence cadence)
     : source_(source), engine_(engine), store_(store), cadence_(cadence), committer_(store) {}
@@ -20,33 +29,79 @@ std::optional<std::string> Checkpoints::resume() {
 }
 
 bool Checkpoints::is_due() const {
+  if (asked_) return true;
   if (cadence_.samples > 0) return engine_.counts().samples - samples_ >= cadence_.samples;
   return source_.line() != line_ && Clock::now() - last_ >= cadence_.time;
 }
 
-void Checkpoints::look_at_clock(bool at_once) {
-  see(committer_.result());
-  if ((at_once || is_due()) && !committer_.is_busy()) start();
+void Checkpoints::look_at_clock(bool asked, bool idle) {
+  asked_ |= asked;
+  go_on(idle);
+  if (is_due() && !committer_.is_busy() && prepare()) start(/*with_copy=*/true);
 }
 
-void Checkpoints::start() {
+// A large model is copied into memory that has been touched before: to touch it for the first time
+// takes longer than to copy it. So that is done beside the work, the first time.
+bool Checkpoints::prepare() {
+  const Recipe* recipe = engine_.large_recipe();
+  if (is_prepared_ || recipe == nullptr) return true;
+  is_prepared_ = true;
+  committer_.run([this, recipe = *recipe] {
+    try {
+      copy_ = make_from(recipe);
+    } catch (const std::bad_alloc&) {  // then without one
+    }
+  });
+  return false;
+}
+
+void Checkpoints::start(bool with_copy) {
   engine_.learn();
+  asked_ = false;
   samples_ = engine_.counts().samples;
   line_ = source_.line();
-  last_ = Clock::now();
+  last_ = last_slice_ = Clock::now();
+  credit_ = {};
   Bytes stream;
   try {
-    stream = checkpoint_at(source_, engine_);
+    stream = stream_state(source_, engine_);
   } catch (const std::runtime_error& error) {  // the source cannot be looked at
     fail(error.what());
     return;
   }
-  committer_.start(std::move(stream), engine_.changed_models());
+  gives_ = true;
+  committer_.start(engine_.image(std::move(stream), with_copy ? copy_ : nullptr));
+  engine_.begin_commit([this](CheckpointImage model) {
+    committer_.add(std::move(model));
+    if (engine_.is_short_of_memory()) committer_.wait_for_room();
+  });
+}
+
+void Checkpoints::go_on(bool idle) {
+  see(committer_.result());
+  if (!gives_) return;
+  const auto begin = Clock::now();
+  credit_ += (begin - last_slice_) / share_of_samples;
+  credit_ = idle ? longest_slice : std::min<Clock::duration>(credit_, longest_slice);
+  last_slice_ = begin;
+  const auto end = begin + credit_;
+  while (last_slice_ < end && gives_ && !committer_.is_full()) {
+    gives_ = engine_.give_next();
+    last_slice_ = Clock::now();
+  }
+  credit_ = end - last_slice_;
+  if (!gives_) committer_.complete();
+}
+
+std::chrono::milliseconds Checkpoints::patience() const {
+  if (!gives_) return 200ms;
+  return committer_.is_full() ? 5ms : 0ms;
 }
 
 // The stream goes on without one that failed; what was there before stays as it is.
 void Checkpoints::see(const std::optional<std::string>& result) {
   if (!result) return;
+  gives_ = false;
   engine_.committed(result->empty());
   if (result->empty()) {
     ++written_;
@@ -62,12 +117,19 @@ void Checkpoints::fail(std::string why) {
 
 std::string Checkpoints::failure() { return std::exchange(failure_, {}); }
 
-void Checkpoints::finish(bool one_more) {
+void Checkpoints::give_all() {
+  while (gives_ && engine_.give_next()) committer_.wait_for_room();
+  gives_ = false;
+  committer_.complete();
   see(committer_.wait());
+}
+
+void Checkpoints::finish(bool one_more) {
+  give_all();
   if (!one_more) return;
   failure_.clear();
-  start();
-  see(committer_.wait());
+  start(/*with_copy=*/false);
+  give_all();
 }
 
 }  // namespace kalstream

@@ -46,9 +46,9 @@ void Driver::run(Sink& sink) {
 void Driver::loop(Sink& sink) {
   monitor_.look_at_clock(engine_, checkpoints_.get(), /*at_once=*/true);
   while (!signals_.stop()) {
-    const auto event = source_.next(record_, 200ms);
+    const auto event = source_.next(record_, checkpoints_ ? checkpoints_->patience() : 200ms);
     if (event == Source::Event::end || !handle(event, sink)) return;
-    look_at_clock();
+    look_at_clock(/*idle=*/event == Source::Event::idle);
   }
 }
 
@@ -97,15 +97,23 @@ bool Driver::deliver(const Answer& answer, Sink& sink) {
     placed.line = source_.line();
   }
   sink.write(placed);
-  const bool gone = sink.flush();
+  const bool gone = sink.flush([this] { wait_for_reader(); });
   monitor_.answered(placed, engine_);
   return gone;
 }
 
-void Driver::look_at_clock() {
+// No checkpoint can begin between a record and its answer.
+void Driver::wait_for_reader() {
+  if (checkpoints_) checkpoints_->go_on(/*idle=*/true);
+  monitor_.look_at_clock(engine_, checkpoints_.get(), /*at_once=*/true);
+}
+
+void Driver::look_at_clock(bool idle) {
   const bool asked = signals_.take_hang_up();
+  engine_.set_memory_beside(program_bytes_ + source_.memory() +
+                            (checkpoints_ ? checkpoints_->memory() : 0));
   if (checkpoints_) {
-    checkpoints_->look_at_clock(asked);
+    checkpoints_->look_at_clock(asked, idle);
     if (const std::string failure = checkpoints_->failure(); !failure.empty())
       monitor_.warn(Warning::failed_checkpoint, "no checkpoint: " + failure);
   }

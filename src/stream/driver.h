@@ -43,7 +43,8 @@ class Driver {
   bool handle(Source::Event event, Sink& sink);
   const Answer* take();
   bool deliver(const Answer& answer, Sink& sink);
-  void look_at_clock();
+  void wait_for_reader();
+  void look_at_clock(bool idle);
   void finish();
 
   bool strict_;
@@ -53,8 +54,9 @@ class Driver {
   Engine engine_;
   std::unique_ptr<Checkpoints> checkpoints_;  // if there is a store
   Record record_;
-  bool delivered_ = true;             // the last answer has gone out
-  std::uint64_t store_failures_ = 0;  // told of
+  bool delivered_ = true;                                 // the last answer has gone out
+  std::uint64_t store_failures_ = 0;                      // told of
+  const std::uint64_t program_bytes_ = resident_bytes();  // before there were models
 };
 
 }  // namespace kalstream

@@ -37,6 +37,7 @@ class LineRecords final : public Source {
   std::uint64_t line() const override { return line_; }
   std::string place() const override;
   const std::string& name() const override { return name_; }
+  std::uint64_t memory() const override { return lines_.memory(); }
   bool is_json() const override { return reader_.dialect().format == Format::json; }
   void exchange(Archive& archive) override;
   std::string go_on() override;

@@ -69,6 +69,7 @@ LineSource::Event LineSource::next(std::chrono::milliseconds most) {
                     std::chrono::milliseconds(0));
     arrival_ = at_once ? asked_ : Clock::now();
     if (there) continue;
+    asked_ = Clock::now();  // and there was nothing
     if (left.count() == 0) return Event::idle;
     pollfd woken{wake_, POLLIN, 0};
     if (wake_ >= 0 && system_.poll({&woken, 1}, 0) > 0) return Event::idle;

@@ -33,6 +33,9 @@ class LineSource {
   /// the last time somebody asked. A regular file has no such time: since now.
   std::chrono::steady_clock::time_point arrival() const { return arrival_; }
 
+  /// Memory taken by what was read.
+  std::size_t memory() const { return buffer_.capacity() + line_.capacity(); }
+
   /// A file, which can be gone back to, and no pipe.
   bool is_file() const { return is_file_; }
 

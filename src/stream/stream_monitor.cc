@@ -133,6 +133,9 @@ StreamStatus StreamMonitor::status(const Engine& engine, const Checkpoints* chec
   s.samples_per_second = samples_per_second_;
   s.covariance_trace = engine.last_step().covariance_trace;
   s.resident_bytes = resident_bytes();
+  s.memory_bytes = engine.memory();
+  if (engine.options().memory != ModelLimits::none)
+    s.memory_limit = static_cast<double>(engine.options().memory);
   s.warnings = notices_.counts();
   const Models* models = engine.models();
   if (models == nullptr) return s;

@@ -21,16 +21,12 @@ void restore_old(Archive& from, Source& source, Engine& engine) {
 
 }  // namespace
 
-Bytes checkpoint_at(Source& source, Engine& engine) {
-  Checkpoint checkpoint;
-  append_text(checkpoint.stream, [&] {
-    Archive to(checkpoint.stream);
-    source.exchange(to);
-  });
-  Archive to(checkpoint.stream);
+Bytes stream_state(Source& source, Engine& engine) {
+  Bytes state;
+  Archive to(state);
+  append_text(state, [&] { source.exchange(to); });
   engine.exchange(to);
-  if (auto model = engine.only_model()) checkpoint.model = std::move(*model);
-  return to_bytes(checkpoint);
+  return state;
 }
 
 void restore(const Checkpoint& checkpoint, Source& source, Engine& engine) {

@@ -7,8 +7,8 @@
 
 namespace kalstream {
 
-/// The checkpoint at this moment; models with keys are apart.
-Bytes checkpoint_at(Source& source, Engine& engine);
+/// Both at this moment, as they are in a checkpoint beside the models.
+Bytes stream_state(Source& source, Engine& engine);
 
 /// Puts source and engine where they stood. Throws SnapshotError or SchemaError if the checkpoint
 /// is damaged, or that of another stream or learner.

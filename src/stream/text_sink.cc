@@ -1,5 +1,6 @@
 #include "stream/text_sink.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -47,23 +48,32 @@ void TextSink::write(const Answer& answer) {
   // In CSV nothing can be said before the columns are known.
 }
 
-bool TextSink::flush() {
+bool TextSink::flush(const std::function<void()>& meanwhile) {
+  constexpr std::size_t at_once = 4096;  // of a pipe that has room for any, there is for so much
   std::size_t done = 0;
-  while (done < text_.size()) {
-    const ssize_t n = system_.write(out_, text_.data() + done, text_.size() - done);
-    if (n >= 0) {
-      done += static_cast<std::size_t>(n);
-      continue;
-    }
-    if (errno != EINTR && errno != EAGAIN)
+  while (done < text_.size() && wait_for_reader(meanwhile)) {
+    const ssize_t n =
+        system_.write(out_, text_.data() + done, std::min(text_.size() - done, at_once));
+    if (n < 0 && errno != EINTR && errno != EAGAIN)
       throw std::runtime_error(std::string("the answers cannot be written: ") +
                                std::strerror(errno));
-    if (signals_.stop()) break;
-    std::array<pollfd, 2> of{pollfd{out_, POLLOUT, 0}, pollfd{signals_.descriptor(), POLLIN, 0}};
-    system_.poll(of, -1);
+    done += static_cast<std::size_t>(std::max<ssize_t>(n, 0));
   }
   text_.erase(0, done);
   return text_.empty();
+}
+
+// To write would wait, too, but nothing could be done meanwhile. False: it is told to stop.
+bool TextSink::wait_for_reader(const std::function<void()>& meanwhile) {
+  constexpr int milliseconds = 50;
+  std::array<pollfd, 2> of{pollfd{out_, POLLOUT, 0}, pollfd{signals_.descriptor(), POLLIN, 0}};
+  std::size_t watched = of.size();
+  while (system_.poll(std::span(of).first(watched), milliseconds) < 0 || of[0].revents == 0) {
+    if (signals_.stop()) return false;
+    if (of[1].revents != 0) watched = 1;  // that has been seen, and is not for here
+    meanwhile();
+  }
+  return true;
 }
 
 }  // namespace kalstream

@@ -21,12 +21,13 @@ class TextSink final : public Sink {
            const Signals& signals, System& system = System::real());
 
   void write(const Answer& answer) override;
-  bool flush() override;
+  bool flush(const std::function<void()>& meanwhile) override;
 
  private:
   bool is_json() const { return json_.value_or(source_.is_json()); }
   void begin();
   void end_line();
+  bool wait_for_reader(const std::function<void()>& meanwhile);
 
   System& system_;
   int out_;

@@ -66,23 +66,38 @@ void Covariance::exchange(Archive& archive) {
   archive.number(trace_, Archive::positive);
   archive.flag(backward_);
   archive.flag(downdate_waits_);
+  if (archive.takes_arrays()) {
+    for (AlignedVector* all : {&P_, &D_, &W_}) archive.array(*all);
+    return;
+  }
+  std::vector<double> row;
   for (const BlockGroup& g : groups_)
     for (std::size_t lane = 0; lane < g.blocks; ++lane) {
-      double* P = P_of(g);
       archive.size(g.n);
+      row.resize(g.n);
       for (std::size_t r = 0; r < g.n; ++r) {
-        for (std::size_t c = 0; c < r; ++c) {
-          double& p = P[g.place(lane, r, c)];
-          archive.number(p);
-          if (archive.reading() && !g.interleaved && r / width == c / width)
-            P[g.place(lane, c, r)] = p;
-        }
+        exchange_row(archive, g, lane, std::span(row).first(r));
         archive.number(D_[g.offset + g.place(lane, r)], Archive::positive);
       }
       for (std::size_t k = 0; k < waiting(); ++k)
         for (std::size_t r = 0; r < g.n; ++r)
           archive.number(W_[n_d_ * g.offset + k * g.size() + g.place(lane, r)]);
     }
+}
+
+// What is left of the diagonal, by way of `row`.
+void Covariance::exchange_row(Archive& archive, const BlockGroup& g, std::size_t lane,
+                              std::span<double> row) {
+  const std::size_t r = row.size();
+  double* P = P_of(g);
+  if (!archive.reading())
+    for (std::size_t c = 0; c < r; ++c) row[c] = P[g.place(lane, r, c)];
+  archive.run(row);
+  if (!archive.reading()) return;
+  for (std::size_t c = 0; c < r; ++c) {
+    P[g.place(lane, r, c)] = row[c];
+    if (!g.interleaved && r / width == c / width) P[g.place(lane, c, r)] = row[c];
+  }
 }
 
 std::vector<double> Covariance::block(std::size_t i) const {

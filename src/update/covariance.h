@@ -79,6 +79,7 @@ class Covariance {
   double variance(const BlockGroup& g, std::size_t lane, std::size_t r) const {
     return D_[g.offset + g.place(lane, r)];
   }
+  void exchange_row(Archive& archive, const BlockGroup& g, std::size_t lane, std::span<double> row);
   void pass(const BlockGroup& g);
   void pass_in_parts(const BlockGroup& g);
   void form_S(const BlockGroup& g);

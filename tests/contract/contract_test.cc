@@ -18,6 +18,7 @@
 #include "learner/network_learner.h"
 #include "learner/rules/rule.h"
 #include "learner/scaled.h"
+#include "learner/state.h"
 #include "support.h"
 
 namespace {
@@ -427,9 +428,12 @@ TEST_P(Contract, ClonesAreIndependent) {
 // Saved and loaded at any moment, it goes on as if nothing had happened.
 TEST_P(Contract, GoesOnFromASnapshot) {
   auto stopped = GetParam().make();
+  const auto copy = GetParam().make();
   const auto stop = [&] {
     const auto snapshot = save(*stopped);
     ASSERT_EQ(save(*stopped->clone()), snapshot);
+    copy_state(*stopped, *copy);
+    ASSERT_EQ(save(*copy), snapshot);
     stopped = load(snapshot);
     ASSERT_EQ(save(*stopped), snapshot);
   };

@@ -80,16 +80,13 @@ class Awaited final : public StateStore {
     committing_ = true;
     return ticket;
   }
-  void commit(std::uint64_t ticket, Bytes stream, std::vector<KeyedState> models) override {
-    const auto done = [this](void*) {
-      committing_ = false;
-      committing_.notify_all();
-    };
+  void commit(std::uint64_t ticket, Bytes stream, const NextState& next) override {
+    const auto done = [this](void*) { committing_ = false; };
     const std::unique_ptr<void, decltype(done)> in_the_end(this, done);
-    store_.commit(ticket, std::move(stream), std::move(models));
+    store_.commit(ticket, std::move(stream), next);
   }
 
-  void wait() const { committing_.wait(true); }
+  bool is_committing() const { return committing_; }
 
  private:
   StateStore& store_;
@@ -108,9 +105,9 @@ class OneAfterTheOther final : public Sink {
     id_ = std::stoi(std::string(answer.id));
     sink_.write(answer);
   }
-  bool flush() override {
-    store_.wait();
-    const bool gone = sink_.flush();
+  bool flush(const std::function<void()>& meanwhile) override {
+    while (store_.is_committing()) meanwhile();
+    const bool gone = sink_.flush(meanwhile);
     then_(id_);
     return gone;
   }

@@ -1,0 +1,21 @@
+// A learner's state on its way out of it, for those who have no time to lose.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "kalstream/learner.h"
+#include "kalstream/schema.h"
+
+namespace kalstream {
+
+/// Appends what save() gives, from the place that is returned to the end; its checksum, which takes
+/// longest, is still to be made there: seal() of core/envelope.h.
+std::size_t append_unsealed(const Learner& learner, const Schema& schema,
+                            std::vector<std::byte>& snapshot);
+
+/// `to`, made by the same recipe, then has the state of `from`: what can be saved of it, not what
+/// is needed to learn on. Arrays go as they lie in memory, into memory that is there already.
+void copy_state(const Learner& from, Learner& to);
+
+}  // namespace kalstream

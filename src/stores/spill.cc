@@ -1,0 +1,53 @@
+#include "stores/spill.h"
+
+namespace kalstream {
+
+namespace {
+
+struct SpillDatabase : Database {
+  SpillDatabase(const std::filesystem::path& path, const DatabaseFiles& files)
+      : Database(path, files) {
+    run("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF;"
+        "CREATE TABLE spilled (key BLOB UNIQUE, state BLOB);");
+  }
+};
+
+}  // namespace
+
+struct Spill::Tables : SpillDatabase {
+  using SpillDatabase::SpillDatabase;
+
+  Statement put{*this, "INSERT OR REPLACE INTO spilled VALUES (?1, ?2)"};
+  Statement get{*this, "SELECT state FROM spilled WHERE key = ?1"};
+  Statement holds{*this, "SELECT 1 FROM spilled WHERE key = ?1"};
+};
+
+Spill::Spill(std::filesystem::path path, std::uint64_t after, const DatabaseFiles& files,
+             System& system)
+    : path_(std::move(path)), after_(after), system_(system) {
+  try {
+    tables_ = std::make_unique<Tables>(path_, files);
+  } catch (...) {
+    system_.remove(path_);
+    throw;
+  }
+}
+
+Spill::~Spill() {
+  tables_.reset();
+  system_.remove(path_);
+}
+
+void Spill::put(const std::vector<KeyedState>& models) {
+  Transaction transaction(*tables_);
+  for (const KeyedState& m : models) tables_->put.with(1, m.key).with(2, m.state).step();
+  transaction.commit();
+}
+
+std::optional<Bytes> Spill::get(const std::string& key) {
+  return first_row(tables_->get.with(1, key));
+}
+
+bool Spill::holds(const std::string& key) { return any_row(tables_->holds.with(1, key)); }
+
+}  // namespace kalstream

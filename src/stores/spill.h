@@ -1,0 +1,41 @@
+// Models that have left memory, for the time being.
+#pragma once
+
+#include <filesystem>
+
+#include "ports/ports.h"
+#include "stores/database.h"
+
+namespace kalstream {
+
+/// A database of its own for those that left between two commits, so that all of them can be
+/// forgotten at once: the file goes with it. It is neither synced nor of use to another process.
+class Spill {
+ public:
+  /// `after`: the number of commits that had begun. Throws std::runtime_error.
+  Spill(std::filesystem::path path, std::uint64_t after, const DatabaseFiles& files,
+        System& system);
+  ~Spill();
+  Spill(const Spill&) = delete;
+  Spill& operator=(const Spill&) = delete;
+
+  std::uint64_t after() const { return after_; }
+  const std::filesystem::path& path() const { return path_; }
+
+  void put(const std::vector<KeyedState>& models);
+  std::optional<Bytes> get(const std::string& key);
+  bool holds(const std::string& key);
+
+  /// What any connection can ask for: keys and states.
+  static constexpr const char* all = "SELECT key, state FROM spilled";
+
+ private:
+  struct Tables;
+
+  std::filesystem::path path_;
+  std::uint64_t after_;
+  System& system_;
+  std::unique_ptr<Tables> tables_;
+};
+
+}  // namespace kalstream
