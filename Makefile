@@ -1,7 +1,7 @@
 # Thin: the build itself is CMake's (CMakePresets.json). Each target installs what it misses.
 .DEFAULT_GOAL := build
 .PHONY: build demo reproduce test test-release test-asan-ubsan test-tsan bench bench-diff bench-scaling
-.PHONY: bench-peers bench-stream soak fuzz format lint clean packages
+.PHONY: bench-peers bench-stream bench-stalls soak fuzz format lint clean packages
 
 BUILD_PACKAGES := g++ cmake ninja-build pkg-config libcli11-dev libfmt-dev nlohmann-json3-dev libsqlite3-dev zlib1g-dev
 TEST_PACKAGES := libgtest-dev libgmock-dev libeigen3-dev libmatio-dev
@@ -126,6 +126,11 @@ bench: packages
 bench-stream: build
 	@tools/install-packages.sh python3 util-linux
 	@bench/stream.py
+
+# What checkpoints cost a stream in time, and many models in memory: the tables of docs/streaming.md (needs 20 GB of disk)
+bench-stalls: build
+	@tools/install-packages.sh python3
+	@bench/stalls.py
 
 # This tree against another commit, by interleaved rounds: make bench-diff BASE=main [FILTER=step/]
 bench-diff: packages
