@@ -170,8 +170,8 @@ std::vector<std::shared_ptr<Spill>> FolderStore::spilled_until(std::uint64_t tic
 }
 
 // Those that come from memory first, since samples may have to wait for them; what was spilled of
-// the same key is older. Nobody writes to those spills any more, and they are read here by a
-// connection of their own, so that those who want a model need not wait.
+// the same key is older. Spills are held up for one model at a time, so that those who want another
+// need not wait long.
 void FolderStore::commit(std::uint64_t ticket, Bytes stream, const NextState& next) {
   try {
     write_commit(ticket, stream, next);
@@ -194,12 +194,13 @@ void FolderStore::write_commit(std::uint64_t ticket, const Bytes& stream, const 
     if (!spilled.empty()) written.insert(model->key);
   }
   for (const auto& spill : spilled) {
-    Database from(spill->path(), files_);
-    Database::Statement all(from, Spill::all);
-    while (all.step()) {
-      const std::string key = all.text(0);
-      if (!written.contains(key)) to.put(key, all.bytes(1));
-    }
+    std::int64_t place = 0;
+    const auto following = [&] {
+      const std::lock_guard lock(mutex_);
+      return spill->next(place);
+    };
+    while (const auto model = following())
+      if (!written.contains(model->key)) to.put(model->key, model->state);
   }
   sum_ = to.commit(stream);
   const std::lock_guard lock(mutex_);

@@ -20,6 +20,8 @@ struct Spill::Tables : SpillDatabase {
   Statement put{*this, "INSERT OR REPLACE INTO spilled VALUES (?1, ?2)"};
   Statement get{*this, "SELECT state FROM spilled WHERE key = ?1"};
   Statement holds{*this, "SELECT 1 FROM spilled WHERE key = ?1"};
+  Statement next{*this,
+                 "SELECT rowid, key, state FROM spilled WHERE rowid > ?1 ORDER BY rowid LIMIT 1"};
 };
 
 Spill::Spill(std::filesystem::path path, std::uint64_t after, const DatabaseFiles& files,
@@ -46,6 +48,15 @@ void Spill::put(const std::vector<KeyedState>& models) {
 
 std::optional<Bytes> Spill::get(const std::string& key) {
   return first_row(tables_->get.with(1, key));
+}
+
+std::optional<KeyedState> Spill::next(std::int64_t& place) {
+  auto& row = tables_->next.with(1, place);
+  if (!row.step()) return {};
+  place = row.number(0);
+  KeyedState model{row.text(1), row.bytes(2)};
+  row.reset();
+  return model;
 }
 
 bool Spill::holds(const std::string& key) { return any_row(tables_->holds.with(1, key)); }

@@ -20,14 +20,14 @@ class Spill {
   Spill& operator=(const Spill&) = delete;
 
   std::uint64_t after() const { return after_; }
-  const std::filesystem::path& path() const { return path_; }
 
   void put(const std::vector<KeyedState>& models);
   std::optional<Bytes> get(const std::string& key);
   bool holds(const std::string& key);
 
-  /// What any connection can ask for: keys and states.
-  static constexpr const char* all = "SELECT key, state FROM spilled";
+  /// All of them, one by one, when no more will be put: the one behind `place`, which then is its
+  /// own; from 0 on. Nothing after the last.
+  std::optional<KeyedState> next(std::int64_t& place);
 
  private:
   struct Tables;

@@ -18,7 +18,8 @@ TextSink::TextSink(int out, std::optional<bool> json, const Source& source, cons
 // one begins on a line of its own.
 void TextSink::end_line() {
   struct stat now = {};
-  if (system_.status(out_, now) != 0 || !S_ISREG(now.st_mode) || now.st_size == 0) return;
+  is_file_ = system_.status(out_, now) == 0 && S_ISREG(now.st_mode);
+  if (!is_file_ || now.st_size == 0) return;
   const Descriptor file(system_, system_.open("/proc/self/fd/" + std::to_string(out_), O_RDONLY));
   char last = 0;
   const auto before_end = static_cast<std::uint64_t>(now.st_size - 1);
@@ -51,12 +52,13 @@ void TextSink::write(const Answer& answer) {
 bool TextSink::flush(const std::function<void()>& meanwhile) {
   constexpr std::size_t at_once = 4096;  // of a pipe that has room for any, there is for so much
   std::size_t done = 0;
-  while (done < text_.size() && wait_for_reader(meanwhile)) {
+  while (done < text_.size() && (is_file_ || wait_for_reader(meanwhile))) {
     const ssize_t n =
         system_.write(out_, text_.data() + done, std::min(text_.size() - done, at_once));
     if (n < 0 && errno != EINTR && errno != EAGAIN)
       throw std::runtime_error(std::string("the answers cannot be written: ") +
                                std::strerror(errno));
+    if (n < 0 && signals_.stop()) break;
     done += static_cast<std::size_t>(std::max<ssize_t>(n, 0));
   }
   text_.erase(0, done);

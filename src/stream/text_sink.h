@@ -31,6 +31,7 @@ class TextSink final : public Sink {
 
   System& system_;
   int out_;
+  bool is_file_ = false;  // which nobody has to read
   std::optional<bool> json_;
   const Source& source_;
   const Engine& engine_;
