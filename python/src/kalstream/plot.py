@@ -92,7 +92,13 @@ def forecast(past: Any, ahead: Any, *, rows: int | None = None, axes: Axes | Non
         axes.fill_between(ahead.index, ahead["low"], ahead["high"], color="C0", alpha=0.25, linewidth=0)
     axes.plot(ahead.index, ahead["forecast"], color="C0", linewidth=1.2, label="forecast")
     axes.set(xlabel=str(past.index.name or ""), ylabel=str(past.name or ""))
-    axes.legend(loc="upper left", ncols=2, frameon=False)
+    if getattr(past.index.dtype, "kind", "") == "M":
+        from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+
+        locator = AutoDateLocator(minticks=4, maxticks=9)
+        axes.xaxis.set_major_locator(locator)
+        axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))
+    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, frameon=False)
     return axes
 
 
