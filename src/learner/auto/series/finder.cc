@@ -15,9 +15,10 @@ constexpr std::size_t cycles = 3;   // that must fit
 constexpr double least_peak = 0.2;  // of r(m) …
 constexpr double least_rise = 0.2;  // … above the lowest r before it
 constexpr double least_of_changes = 0.1;
-constexpr double sure = 4;       // standard deviations, 1/√n, of r without any period
-constexpr double better = 0.05;  // that a longer period must be than the shorter one
-constexpr double outlier = 4;    // deviations
+constexpr double sure = 4;               // standard deviations, 1/√n, of r without any period
+constexpr double sure_of_changes = 2.5;  // the same, √(g/n), of changes over g
+constexpr double better = 0.05;          // that a longer period must be than the shorter one
+constexpr double outlier = 4;            // deviations
 
 // Without its straight line, and with outliers cut.
 void straighten(std::vector<double>& y) {
