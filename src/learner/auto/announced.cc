@@ -9,7 +9,8 @@
 namespace kalstream {
 namespace {
 
-constexpr double unusual = 4;          // deviations of an input
+constexpr double unusual = 4;  // deviations of an input
+constexpr double widest_input = RunningMoments::reach;
 constexpr double largest_event = 100;  // in units of the first
 
 std::unique_ptr<Learner> make_model(std::size_t inputs, std::size_t outputs) {
@@ -22,55 +23,55 @@ std::unique_ptr<Learner> make_model(std::size_t inputs, std::size_t outputs) {
 }  // namespace
 
 Announced::Announced(std::size_t inputs, std::size_t outputs)
-    : model_(make_model(inputs, outputs)), target_(outputs) {}
+    : model_(make_model(inputs, outputs)), seen_(inputs), target_(outputs) {}
 
 Announced::Announced(const Announced& other)
     : model_(other.model_ ? other.model_->clone() : nullptr),
       unit_(other.unit_),
       loss_with_(other.loss_with_),
       loss_without_(other.loss_without_),
+      seen_(other.seen_),
+      unusual_(other.unusual_),
       target_(other.target_) {}
 
-bool Announced::is_unusual(std::span<const double> x, const Scale& scale) {
-  const RunningMoments& seen = scale.inputs().running();
-  for (std::size_t k = 0; k < x.size(); ++k) {
-    const double off = std::abs(x[k] - seen.mean(k));
-    if (off > 0 && (seen.is_constant(k) || off > unusual * seen.deviation(k))) return true;
+// An input that stood still until now is as far off as it can be.
+bool Announced::see(std::span<const double> x, const RunningMoments& inputs) {
+  unusual_ = false;
+  for (std::size_t k = 0; k < seen_.size(); ++k) {
+    const double off = x[k] - inputs.mean(k);
+    seen_[k] = inputs.is_constant(k) ? widest_input * static_cast<double>((off > 0) - (off < 0))
+                                     : inputs.standardised(k, x[k]);
+    unusual_ = unusual_ || std::abs(seen_[k]) > unusual;
   }
-  return false;
+  return unusual_;
 }
 
-void Announced::add_to(std::span<double> d_hat, std::span<const double> x_seen, bool is_unusual) {
-  if (!is_unusual || !has_a_say()) return;
-  const auto on_top = model_->predict(x_seen);
+void Announced::add_to(std::span<double> d_hat) {
+  if (!unusual_ || !has_a_say()) return;
+  const auto on_top = model_->predict(seen_);
   for (std::size_t k = 0; k < d_hat.size(); ++k) d_hat[k] += unit_ * on_top[k];
 }
 
-void Announced::learn(std::span<const double> x_seen, std::span<const double> d_hat,
-                      std::span<const double> d, bool is_event) {
-  if (model_ == nullptr || (unit_ == 0 && !is_event)) return;
-  double size = 0;
-  for (std::size_t k = 0; k < d.size(); ++k) size = std::max(size, std::abs(d[k] - d_hat[k]));
+void Announced::learn(std::span<const double> d_hat, std::span<const double> d, bool is_event) {
+  if (!unusual_ || (unit_ == 0 && !is_event)) return;
   if (unit_ == 0) {
-    if (!(size > 0) || !std::isfinite(size)) return;
-    unit_ = size;
+    for (std::size_t k = 0; k < d.size(); ++k) unit_ = std::max(unit_, std::abs(d[k] - d_hat[k]));
     loss_without_ = 1;  // for the benefit of the doubt
-  } else {
-    const auto on_top = model_->predict(x_seen);
-    for (std::size_t k = 0; k < d.size(); ++k) {
-      const double e = std::clamp((d[k] - d_hat[k]) / unit_, -largest_event, largest_event);
-      loss_without_ += e * e;
-      loss_with_ += (e - on_top[k]) * (e - on_top[k]);
-    }
+    if (unit_ == 0) return;
   }
-  for (std::size_t k = 0; k < d.size(); ++k)
+  const auto on_top = model_->predict(seen_);
+  for (std::size_t k = 0; k < d.size(); ++k) {
     target_[k] = std::clamp((d[k] - d_hat[k]) / unit_, -largest_event, largest_event);
-  model_->learn(x_seen, target_);
+    loss_without_ += target_[k] * target_[k];
+    loss_with_ += (target_[k] - on_top[k]) * (target_[k] - on_top[k]);
+  }
+  model_->learn(seen_, target_);
 }
 
 void Announced::reset() {
   if (model_ != nullptr) model_->reset();
   unit_ = loss_with_ = loss_without_ = 0;
+  unusual_ = false;
 }
 
 void Announced::exchange(Archive& archive) {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "kalstream/learner.h"
-#include "learner/auto/scale.h"
+#include "learner/moments.h"
 
 namespace kalstream {
 
@@ -19,14 +19,13 @@ class Announced {
   Announced(std::size_t inputs, std::size_t outputs);
   Announced(const Announced& other);
 
-  /// Whether inputs are so far off that they may announce something.
-  static bool is_unusual(std::span<const double> x, const Scale& scale);
+  /// Inputs of a sample. True if they are so far off that they may announce something.
+  bool see(std::span<const double> x, const RunningMoments& inputs);
 
-  /// What comes on top of d̂ for inputs x, as the experts see them; added to it.
-  void add_to(std::span<double> d_hat, std::span<const double> x_seen, bool unusual);
-  /// The target of an unusual sample, of which the experts said d̂.
-  void learn(std::span<const double> x_seen, std::span<const double> d_hat,
-             std::span<const double> d, bool is_event);
+  /// What comes on top of d̂ for these inputs, if they are unusual; added to it.
+  void add_to(std::span<double> d_hat);
+  /// The target of these inputs, of which the experts said d̂.
+  void learn(std::span<const double> d_hat, std::span<const double> d, bool is_event);
 
   void reset();
   void exchange(Archive& archive);
@@ -38,6 +37,8 @@ class Announced {
   double unit_ = 0;  // size of the first event; 0: there was none
   double loss_with_ = 0;
   double loss_without_ = 0;
+  std::vector<double> seen_;  // inputs in deviations, and whether they are …
+  bool unusual_ = false;      // … unusual
   std::vector<double> target_;
 };
 

@@ -66,9 +66,9 @@ bool AutoLearner::bring_up_to_date(std::span<const double> x) {
   } else {
     first_guess_.predict(history_[1], scale_.targets().running(), usual_);
   }
-  unusual_ = !series_.empty() && Belief::judges(samples_) && Announced::is_unusual(x, scale_);
+  unusual_ = Belief::judges(samples_) && announced_.see(x, scale_.inputs().running());
   std::copy(usual_.begin(), usual_.end(), d_hat_.begin());
-  announced_.add_to(d_hat_, inputs_seen(), unusual_);
+  if (unusual_) announced_.add_to(d_hat_);
   predicted_ = true;
   return true;
 }
@@ -99,7 +99,7 @@ std::span<const double> AutoLearner::forecast_next(std::span<const double> x) {
     blends_.predict(said_, ahead_);
     for (std::size_t k = 0; k < series_.size(); ++k) series_[k].note_forecast(ahead_[k]);
     ahead_history_.push_guess(ahead_);
-    announced_.add_to(ahead_, inputs_seen(), Announced::is_unusual(x, scale_));
+    if (announced_.see(x, scale_.inputs().running())) announced_.add_to(ahead_);
   } else {
     first_guess_.predict(history_[1], scale_.targets().running(), ahead_);
     ahead_history_.push_guess(ahead_);
@@ -117,7 +117,7 @@ StepReport AutoLearner::learn(std::span<const double> x, std::span<const double>
   if (!verdict.believed) {
     const bool is_event = unusual_ && verdict.wild_target && !verdict.wild_input;
     if (is_event) {
-      announced_.learn(inputs_seen(), usual_, d, true);
+      announced_.learn(usual_, d, true);
       range_.add(d, scale_.targets().running(), true);
       blends_.widen(range_);
     }
@@ -130,7 +130,7 @@ StepReport AutoLearner::learn(std::span<const double> x, std::span<const double>
     return finish(report);
   }
 
-  if (unusual_) announced_.learn(inputs_seen(), usual_, d, false);
+  if (unusual_) announced_.learn(usual_, d, false);
   const StepReport report = step_experts(d);
   for (std::size_t k = 0; k < series_.size(); ++k) series_[k].learn(d[k]);
   learn_blend(d);

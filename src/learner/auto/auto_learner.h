@@ -52,8 +52,8 @@ class AutoLearner final : public Learner {
 
   const Blend& blend(std::size_t k) const { return blends_[k]; }
   bool began_anew() const { return disturbance_.begun_anew(); }
-  std::size_t experts() const { return panel_.size() + (series_.empty() ? 0 : series_[0].size()); }
-  /// One that knows no time: these come first.
+  /// Those that know no time, which come first.
+  std::size_t experts() const { return panel_.size(); }
   const Learner& expert(std::size_t j) const { return *panel_[j].learner; }
 
  private:
