@@ -67,6 +67,7 @@ Shown past_of(const ForecastReport& r) {
 
 // Days, where a few begin in the picture; else times at equal distances.
 std::vector<view::Tick> time_ticks(const ForecastReport& r, double from, double to) {
+  if (r.data.times.empty()) return {};
   const auto step = r.outlook.timeline.step_at(*r.outlook.row);
   const auto tick = ticks_of(r.data)[*r.outlook.row];
   if (!step || !tick || r.data.schema.time_form == TimeForm::number) return {};

@@ -88,8 +88,10 @@ std::string time_report(const TimeArguments& a, const Timeline& line,
     add(fmt::format("periods: {} (--period)", period_text(*told)));
   else if (!by_times.empty())
     add(fmt::format("periods: {} (told by the times)", period_text(by_times)));
-  if (!found.empty() && found != (told ? *told : by_times))
-    add(fmt::format("the learner reckons with: {}", period_text(found)));
+  if (!found.empty() && !told && by_times.empty())
+    add(fmt::format("periods: {} (found)", period_text(found)));
+  else if (!found.empty() && found != (told ? *told : by_times))
+    add(fmt::format("the learner reckons with {}", period_text(found)));
   return text;
 }
 

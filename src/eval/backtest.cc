@@ -46,6 +46,36 @@ Backtest::Backtest(const Dataset& data, std::size_t history, std::size_t horizon
   for (Sums& sums : leads_) sums.rival_squared.assign(names_.size(), 0.0);
 }
 
+std::span<const double> Backtest::targets_at(const Timeline& timeline, std::size_t place) const {
+  if (place >= timeline.row_at.size()) return {};
+  const std::size_t row = timeline.row_at[place];
+  if (row == Timeline::none || row >= history_ || !all_finite(data_.d(row))) return {};
+  return data_.d(row);
+}
+
+void Backtest::add_periods(const Timeline& timeline, const std::vector<double>& periods) {
+  for (const double period : periods) {
+    const auto m = static_cast<std::size_t>(std::lround(period));
+    if (m < 2 || m >= history_ / 2) continue;
+    names_.push_back("seasonal naive (" + shortest_text(static_cast<double>(m)) + ")");
+    for (std::size_t lead = 1; lead <= leads_.size(); ++lead) {
+      const std::size_t back = m * ((lead + m - 1) / m);
+      double sum = 0;
+      double count = 0;
+      for (std::size_t t = first_; t < history_; ++t) {
+        if (timeline.kind[t] != Timeline::Row::taken || timeline.place[t] + lead < back) continue;
+        const auto d = targets_at(timeline, timeline.place[t] + lead);
+        const auto before = targets_at(timeline, timeline.place[t] + lead - back);
+        if (d.empty() || before.empty()) continue;
+        sum += squared_error(d, before);
+        ++count;
+      }
+      Sums& sums = leads_[lead - 1];
+      sums.rival_squared.push_back(sum / std::max(count, 1.0) * static_cast<double>(sums.count));
+    }
+  }
+}
+
 void Backtest::add(const Timeline& timeline, std::size_t t, const Forecaster& said) {
   if (t < first_) return;
   const std::size_t leads = said.values().size() / data_.n_targets();
@@ -56,20 +86,14 @@ void Backtest::add(const Timeline& timeline, std::size_t t, const Forecaster& sa
 void Backtest::add_lead(const Timeline& timeline, std::size_t t, std::size_t lead,
                         const Forecaster& said) {
   const std::size_t n_d = data_.n_targets();
-  const auto targets_at = [&](std::size_t place) -> std::span<const double> {
-    if (place >= timeline.row_at.size()) return {};
-    const std::size_t row = timeline.row_at[place];
-    if (row == Timeline::none || row >= history_ || !all_finite(data_.d(row))) return {};
-    return data_.d(row);
-  };
   const std::size_t now = timeline.place[t];
-  const auto d = targets_at(now + lead);
+  const auto d = targets_at(timeline, now + lead);
   if (d.empty()) return;
   std::vector<double> errors;
   for (const std::size_t m : periods_) {
     const std::size_t back = m == 0 ? lead : m * ((lead + m - 1) / m);
     const auto repeated =
-        back > now + lead ? std::span<const double>{} : targets_at(now + lead - back);
+        back > now + lead ? std::span<const double>{} : targets_at(timeline, now + lead - back);
     if (repeated.empty()) return;
     errors.push_back(squared_error(d, repeated));
   }

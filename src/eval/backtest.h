@@ -24,6 +24,10 @@ class Backtest {
   Backtest(const Dataset& data, std::size_t history, std::size_t horizon,
            const std::vector<double>& periods, double coverage);
 
+  /// Periods that were found only in the end, as rivals beside those there are: scored on the rows
+  /// where they are known.
+  void add_periods(const Timeline& timeline, const std::vector<double>& periods);
+
   /// What was said after row t.
   void add(const Timeline& timeline, std::size_t t, const Forecaster& said);
 
@@ -42,6 +46,7 @@ class Backtest {
 
   void add_lead(const Timeline& timeline, std::size_t t, std::size_t lead, const Forecaster& said);
   LeadScore score(std::size_t lead, const Sums& sums) const;
+  std::span<const double> targets_at(const Timeline& timeline, std::size_t place) const;
 
   const Dataset& data_;
   std::size_t history_;

@@ -96,6 +96,7 @@ Outlook look_ahead(Learner& learner, const Dataset& data, const OutlookOptions& 
   if (outlook.row && !options.known_ahead.empty())
     outlook.held_known = !knows_all(outlook.timeline, data, *outlook.row, options);
   if (!options.backtest) return outlook;
+  if (periods.empty() && !options.periods) backtest.add_periods(outlook.timeline, outlook.periods);
   outlook.rivals = backtest.rivals();
   outlook.scores = backtest.scores();
   return outlook;

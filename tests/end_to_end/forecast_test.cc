@@ -127,6 +127,9 @@ TEST(Forecast, WorksWithoutTimes) {
   const Ran ran = w.kalstream("forecast series.csv --learner ar --horizon 2 --interval 0 --csv -");
   ASSERT_EQ(ran.exit_code, fine) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("lead,forecast\n1,"));
+  EXPECT_EQ(w.kalstream("forecast series.csv --learner ar --horizon 2 --plot p.svg").exit_code,
+            fine);
+  EXPECT_THAT(read_text(w.path("p.svg")), HasSubstr("steps after the last row"));
   for (const char* wrong : {"--period 1", "--period x", "--period 2,3,4,5", "--horizon 0",
                             "--horizon 1001", "--interval 1"})
     EXPECT_EQ(w.kalstream(std::string("forecast series.csv ") + wrong).exit_code, usage) << wrong;
