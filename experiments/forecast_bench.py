@@ -66,7 +66,7 @@ def main():
     parser.add_argument(
         "--leads",
         choices=("clock", "rows"),
-        default="clock",
+        default="rows",
         help="where rows are absent: score forecasts so many rows later, as all rivals, or at the rows of their times",
     )
     parser.add_argument(
