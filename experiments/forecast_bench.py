@@ -64,6 +64,12 @@ def main():
     parser.add_argument("--json", help="write all results here")
     parser.add_argument("--against", help="results of an earlier --json: ratios to them are shown as well")
     parser.add_argument(
+        "--leads",
+        choices=("clock", "rows"),
+        default="rows",
+        help="where rows are absent: score forecasts so many rows later, as all rivals, or at the rows of their times",
+    )
+    parser.add_argument(
         "--rivals", help="quick: rivals measured here (--cache's folder) instead of the README's figures"
     )
     parser.add_argument("--check", action="store_true", help="only check that no rival looks ahead")

@@ -28,37 +28,45 @@ def machine():
     return f"{model}, {os.cpu_count()} cores, {platform.system()} {platform.machine()}"
 
 
+def program_key(options):
+    """What the program's own results depend on, beside series, learner and seed."""
+    with open(options.kalstream, "rb") as file:
+        return cache.digest(file.read().hex(), options.extra, options.interval, options.leads, program_scores)
+
+
 def of_program(options, series):
-    """{series: {"seeds": […], "ar": scores, …}}; the first seed's forecasts are kept for rivals of fewer rows."""
-    tasks, runs = [], []
+    """{series: {"seeds": […], "own": {learner: scores}}}; the first seed's forecasts come along, for rivals that
+    forecast fewer rows. A program that has been measured is not run again."""
+    key, tasks, runs = program_key(options), [], []
+
+    def run(one, learner, seed):
+        # learners that need past targets as inputs get 24, or fewer in a short series
+        lags = ["--lags", str(min(24, len(one.y) // 10))] if learner not in ("auto", "ar") else []
+        mine, keep = learner == "auto", learner == "auto" and seed == options.seeds[0]
+        extra, interval = (options.extra, options.interval) if mine else (lags, None)
+        result = program_scores.of_learner(
+            options.kalstream, one, learner, seed, interval, extra, keep, options.leads == "clock"
+        )
+        if keep:
+            result["forecasts"] = {lead: values.tolist() for lead, values in result["forecasts"].items()}
+        return result
+
     for one in series:
-        for seed in options.seeds:
-            runs.append((one.name, None))
-            tasks.append(
-                functools.partial(
-                    program_scores.of_learner, options.kalstream, one, "auto", seed, options.interval, options.extra,
-                    seed == options.seeds[0],
-                )
-            )  # fmt: skip
-        for learner in OWN:
+        for learner, seed in [("auto", seed) for seed in options.seeds] + [(learner, 1) for learner in OWN]:
             runs.append((one.name, learner))
-            tasks.append(functools.partial(own, options.kalstream, one, learner))
+            name = f"kalstream {one.name} {learner} {seed}"
+            mine = cache.digest(key, one.y.tobytes().hex(), options.seeds[0])
+            compute = functools.partial(run, one, learner, seed)
+            tasks.append(functools.partial(cache.kept, options.cache, name, mine, compute))
     found = {one.name: {"seeds": [], "own": {}} for one in series}
     for index, result in program.in_parallel(tasks, options.jobs):
         name, learner = runs[index]
-        if learner:
-            found[name]["own"][learner] = result
-        else:
+        if learner == "auto":
             found[name]["seeds"].append(result)
             told(f"{name}: auto {result['1']:.4g}")
+        else:
+            found[name]["own"][learner] = {k: v for k, v in result.items() if k.isdigit() or k == "us"}
     return found
-
-
-def own(binary, series, learner):
-    """Another learner of kalstream's; those that need past targets as inputs get 24, or fewer in a short series."""
-    extra = [] if learner == "ar" else ["--lags", str(min(24, len(series.y) // 10))]
-    result = program_scores.of_learner(binary, series, learner, 1, None, extra)
-    return {key: value for key, value in result.items() if key.isdigit() or key == "us"}
 
 
 def on_same_rows(series, forecasts, kept):
@@ -66,7 +74,7 @@ def on_same_rows(series, forecasts, kept):
     found = {}
     for lead, (rows, values) in kept.items():
         rows, values = np.array(rows, dtype=int), np.array(values)
-        mine = forecasts[lead][rows] if len(rows) else np.zeros(0)
+        mine = np.array(forecasts[lead])[rows] if len(rows) else np.zeros(0)
         seen = np.isfinite(mine) & np.isfinite(values)
         if seen.sum() >= 20:
             d = series.y[rows][seen]
@@ -78,12 +86,15 @@ def on_same_rows(series, forecasts, kept):
 
 
 def of_rivals(options, series, results):
-    """Adds {"rivals": {name: {lead: NSE, "us": …}}, "partial": {name: {lead: (auto / rival, rows)}}} to each series."""
+    """Adds {"rivals": {name: {lead: NSE, "us": …}}, "partial": {name: {lead: (auto / rival, rows)}}} to each series.
+    Returns {name: how many runs are not there}."""
     for one in series:
         results[one.name].update(rivals={}, partial={}, costs={})
+    missing = {}
     for one, rival, protocol in rivals.tasks(series):
         result = rivals.cached(options.cache, one, rival, protocol, options.cached_rivals)
         if result is None:
+            missing[rival.name] = missing.get(rival.name, 0) + 1
             continue
         entry = results[one.name]
         if rival.partial:
@@ -93,6 +104,7 @@ def of_rivals(options, series, results):
             entry["rivals"].setdefault(rival.name, {}).update(result["scores"])
         if protocol == "one step":
             entry["costs"][rival.name] = result["us"]
+    return missing
 
 
 def of_ett(options, series):
@@ -102,15 +114,13 @@ def of_ett(options, series):
         channels = ett.Channels(path, next(one.periods for one in series if one.path == path))
         if len(channels.y) < ett.END:
             continue
-        with open(options.kalstream, "rb") as file:
-            program_key = cache.digest(file.read().hex())
         entries = {}
         for name, learner, together in (
             ("auto", "auto", True), ("auto, each channel by itself", "auto", False), ("ar, each channel by itself", "ar", False)
         ):  # fmt: skip
             told(f"{channels.name}, published protocol: {name}")
             key = cache.digest(
-                program_key, channels.y.tobytes().hex(), learner, together, options.seeds[0], options.extra
+                program_key(options), channels.y.tobytes().hex(), learner, together, options.seeds[0]
             )
             entries[name] = cache.kept(
                 options.cache, f"{channels.name} kalstream {name}", key,
@@ -127,7 +137,7 @@ def of_ett(options, series):
 def measure(options, series, figures):
     """All results, as they go into the JSON file."""
     results = of_program(options, series)
-    of_rivals(options, series, results)
+    missing = of_rivals(options, series, results)
     for one in series:
         entry = results[one.name]
         entry["rows"], entry["simple"] = len(one.y), program_scores.of_naives(one)
@@ -149,5 +159,6 @@ def measure(options, series, figures):
         "packages": {r.package: rivals.installed(r) for r in rivals.ALL if r.package},
         "seeds": options.seeds,
         "jobs": options.jobs,
+        "missing": missing,
     }
     return {"about": about, "series": results, "ett": of_ett(options, series)}

@@ -23,9 +23,11 @@ class Output:
     def __init__(self, path):
         with open(path, encoding="utf-8") as file:
             names = file.readline().rstrip("\n").split(",")
-            # the learner's name and the time are text: only what is asked for is read as numbers
-            kept = [i for i, n in enumerate(names) if n.split("_")[0] in ("target", "prediction", "forecast")]
+            # the learner's name and times are text: only what is asked for is read as numbers
+            numeric = ("target", "prediction", "forecast")
+            kept = [i for i, n in enumerate(names) if n.split("_")[0] in numeric and not n.endswith("_time")]
             values = np.loadtxt((numbers(line) for line in file), delimiter=",", usecols=kept, ndmin=2)
+        self.timed = "forecast_1_time" in names
         self.columns = {names[i]: values[:, j] for j, i in enumerate(kept)}
 
     def get(self, name, target=None):

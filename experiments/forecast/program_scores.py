@@ -3,15 +3,15 @@
 import numpy as np
 
 from . import program
-from .scores import FIRST_ORIGIN, LEADS, by_row, first_scored, lead_nse, naive_band, nse, seasonal_naive
+from .scores import FIRST_ORIGIN, LEADS, at_rows, first_scored, lead_nse, naive_band, nse, seasonal_naive
 
 HORIZON = max(LEADS)
 INTERVAL = 0.9
 
 
-def of_learner(binary, series, learner, seed=1, interval=INTERVAL, extra=(), keep=False):
+def of_learner(binary, series, learner, seed=1, interval=INTERVAL, extra=(), keep=False, clock=False):
     """NSE one step ahead ("1") and at every lead of LEADS, coverage and median width by lead, µs per sample; if told to
-    keep them also the forecasts by row."""
+    keep them also the forecasts by row. Forecasts that carry times are for the rows of these times, if clock."""
     horizon = HORIZON if series.has_horizons else 0
     output, report = program.run(
         binary, series.path, [series.target], len(series.y), learner, seed, horizon, interval, extra
@@ -31,22 +31,25 @@ def of_learner(binary, series, learner, seed=1, interval=INTERVAL, extra=(), kee
     if keep:
         result["forecasts"] = {"1": output.get("prediction", series.target)}
 
+    clock = clock and output.timed
+
     def bounds(name, lead, first):
+        ahead = series.ahead(lead, clock)
         low, high = (output.get(f"{name}_{side}", series.target) for side in ("low", "high"))
         if low is None:
             return
-        low, high = (by_row(low, lead), by_row(high, lead)) if lead else (low, high)
+        low, high = (at_rows(low, ahead), at_rows(high, ahead)) if lead else (low, high)
         seen = np.isfinite(low[first:]) & np.isfinite(high[first:])
         inside = (y >= low) & (y <= high)
-        result["coverage"][max(lead, 1)] = float(inside[first:][seen].mean())
-        result["width"][max(lead, 1)] = float(np.median((high - low)[first:][seen]))
+        result["coverage"][str(max(lead, 1))] = float(inside[first:][seen].mean())
+        result["width"][str(max(lead, 1))] = float(np.median((high - low)[first:][seen]))
 
     if not horizon:
         bounds("prediction", 0, start)
     for lead in range(1, horizon + 1):
         bounds(f"forecast_{lead}", lead, FIRST_ORIGIN + lead)
         if lead in LEADS:
-            forecast = by_row(output.get(f"forecast_{lead}", series.target), lead)
+            forecast = at_rows(output.get(f"forecast_{lead}", series.target), series.ahead(lead, clock))
             result[str(lead)] = lead_nse(y, forecast, lead)
             if keep:
                 result["forecasts"][str(lead)] = forecast

@@ -20,17 +20,21 @@ def shown(value, width=6):
     return f"{'-':>{width}}" if value is None or not np.isfinite(value) else f"{value:{width}.3f}"
 
 
-def measure(binary, series, learner, seeds, jobs, interval, extra):
+def measure(binary, series, learner, seeds, jobs, interval, extra, clock):
     """{series name: {"auto": mean over seeds, "seeds": […], "simple": {name: scores}, "bands": …}}"""
     runs, tasks = [], []
     for one in series:
         for seed in seeds:
             runs.append((one, seed))
             tasks.append(
-                functools.partial(program_scores.of_learner, binary, one, learner, seed, interval, extra)
+                functools.partial(
+                    program_scores.of_learner, binary, one, learner, seed, interval, extra, False, clock
+                )
             )
         runs.append((one, None))
-        tasks.append(functools.partial(program_scores.of_learner, binary, one, "ar", 1, None))
+        tasks.append(
+            functools.partial(program_scores.of_learner, binary, one, "ar", 1, None, (), False, clock)
+        )
     found = {
         one.name: {"rows": len(one.y), "seeds": [], "simple": program_scores.of_naives(one)} for one in series
     }
@@ -115,10 +119,12 @@ def line(series, entry, figures, before):
             against[f"season {key}"] = ratio(auto[key], seasonal)
             against[f"simple {key}"] = ratio(auto[key], best(simple, key)[0])
             rival = at_leads.get((series.name, lead))
-            against[f"rival {key}"] = ratio(auto[key], min(rival, best(simple, key)[0])) if rival else float("nan")
+            against[f"rival {key}"] = (
+                ratio(auto[key], min(rival, best(simple, key)[0])) if rival else float("nan")
+            )
             text += f" |{auto[key]:8.4g} {shown(against['season ' + key])} {shown(against['rival ' + key])}"
-            if "bands" in entry and lead in auto["width"]:
-                against[f"width {key}"] = ratio(auto["width"][lead], entry["bands"][lead][0])
+            if "bands" in entry and key in auto["width"]:
+                against[f"width {key}"] = ratio(auto["width"][key], entry["bands"][lead][0])
                 text += f" {shown(against['width ' + key], 5)}"
     coverage = list(auto["coverage"].values())
     if coverage:
@@ -193,6 +199,7 @@ def run(options, series, figures):
         options.jobs,
         options.interval,
         options.extra,
+        options.leads == "clock",
     )
     print(
         f"{'series':13} {'one step':>9} {'/simple':>25} {'/rival':>7}"

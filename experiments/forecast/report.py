@@ -187,7 +187,7 @@ def bounds(series):
     """Per series and per lead: coverage, and median width against seasonal naive's own band."""
 
     def mean(entry, what, lead):
-        return statistics.mean(run[what][lead] for run in entry["seeds"])
+        return statistics.mean(run[what][str(lead)] for run in entry["seeds"])
 
     there = {
         name: entry for name, entry in series.items() if "bands" in entry and entry["seeds"][0]["coverage"]
@@ -232,6 +232,13 @@ def bounds(series):
     return first + "\n\n" + second
 
 
+def unmeasured(missing):
+    """A remark on rivals that were not run on all series."""
+    if not missing:
+        return ""
+    return "Not all rivals had been run, so these lack series or leads: " + ", ".join(missing) + "."
+
+
 def markdown(results, chart):
     about, series = results["about"], results["series"]
     packages = ", ".join(f"{name} {version}" for name, version in about["packages"].items() if version)
@@ -243,6 +250,7 @@ def markdown(results, chart):
         f"{about['date']}, {about['kalstream']}, {about['machine']}, {about['jobs']} processes at a time; `auto` with no settings, "
         f"mean of seeds {', '.join(map(str, about['seeds']))}; Python {about['python']}, {packages}."
         + (f" Not installed, so left out: {', '.join(missing)}." if missing else ""),
+        unmeasured(about["missing"]),
         "## At a glance",
         "Ratios of NSE; below 1 `auto` is better. The best rival is the best in hindsight for each series and lead, the simple "
         "forecasts included.",

@@ -28,6 +28,13 @@ def by_row(forecasts, lead):
     return moved
 
 
+def at_rows(forecasts, rows):
+    """Forecasts moved to the rows they are for; those for row −1 are dropped."""
+    moved = np.full(len(forecasts), np.nan)
+    moved[rows[rows >= 0]] = forecasts[rows >= 0]
+    return moved
+
+
 def seasonal_naive(y, period, lead=1):
     """ŷ(t) = y(t − m·⌈lead/m⌉): the last season's value that is known lead steps before; m = 1 is the last value."""
     back = period * -(-lead // period)

@@ -25,6 +25,18 @@ class Series:
         """Fixed leads are scored on long series that have a season."""
         return len(self.y) >= 1500 and bool(self.periods)
 
+    def ahead(self, lead, clock):
+        """The row that lies so many steps after each: of the clock, past absent rows (−1 where that time has none),
+        or so many rows."""
+        rows = np.arange(len(self.y)) + lead
+        if clock and self.times:
+            seconds = np.array([t.timestamp() for t in self.times])
+            wanted = seconds + lead * self.step()
+            rows = np.searchsorted(seconds, wanted - 1)
+            found = np.minimum(rows, len(rows) - 1)
+            return np.where(np.abs(seconds[found] - wanted) < 1, found, -1)
+        return np.where(rows < len(rows), rows, -1)
+
     def step(self):
         """The usual distance of two rows, or None."""
         if not self.times:
