@@ -27,7 +27,7 @@ Committer::~Committer() {
 
 bool Committer::is_busy() const {
   const std::lock_guard lock(mutex_);
-  return busy_;
+  return busy_ || result_.has_value();
 }
 
 void Committer::start(CheckpointImage stream) {

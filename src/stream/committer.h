@@ -22,6 +22,8 @@ class Committer {
   Committer(const Committer&) = delete;
   Committer& operator=(const Committer&) = delete;
 
+  /// One is under way, or what became of it has not been told: who starts the next one must know
+  /// which models the last one took.
   bool is_busy() const;
   /// Only when it is not busy. From here on what is put belongs to the next one.
   void start(CheckpointImage stream);

@@ -160,10 +160,11 @@ def main():
     parser.add_argument("--kills", type=int, default=1000, help="in all")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", choices=["kills", "calls"])
+    parser.add_argument("--kinds", nargs="+", default=["file", "folder", "pipe"], help="of streams")
     options = parser.parse_args()
     program = os.path.abspath(options.program)
     rng = random.Random(options.seed)
-    kinds = ["file", "folder", "pipe"]
+    kinds = options.kinds
     for k, kind in enumerate(kinds):
         with tempfile.TemporaryDirectory() as folder:
             if options.only != "calls":
