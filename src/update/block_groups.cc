@@ -20,17 +20,6 @@ std::size_t tiled_size(std::size_t n) {
 
 }  // namespace
 
-std::size_t BlockGroup::place(std::size_t lane, std::size_t r) const {
-  return interleaved ? width * r + lane : r;
-}
-
-std::size_t BlockGroup::place(std::size_t lane, std::size_t r, std::size_t c) const {
-  if (interleaved) return width * (r * (r - 1) / 2 + c) + lane;
-  const std::size_t R = r / width;
-  const std::size_t C = c / width;
-  return width * width * (C * rows - C * (C + 1) / 2 + R) + width * (c % width) + r % width;
-}
-
 BlockGroups::BlockGroups(std::vector<Block> blocks) : blocks_(std::move(blocks)) {
   for (std::size_t i = 0; i < blocks_.size();) {
     const std::size_t n = block_size(blocks_[i]);

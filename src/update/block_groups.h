@@ -29,9 +29,17 @@ struct BlockGroup {
 
   std::size_t size() const { return kernels::width * rows; }  ///< of a vector, with the padding
   /// Where entry r of the block in `lane` is in a vector …
-  std::size_t place(std::size_t lane, std::size_t r) const;
+  std::size_t place(std::size_t lane, std::size_t r) const {
+    return interleaved ? kernels::width * r + lane : r;
+  }
   /// … and entry (r, c) in P: below the diagonal, or in a tile on it, which has both halves.
-  std::size_t place(std::size_t lane, std::size_t r, std::size_t c) const;
+  std::size_t place(std::size_t lane, std::size_t r, std::size_t c) const {
+    constexpr std::size_t width = kernels::width;
+    if (interleaved) return width * (r * (r - 1) / 2 + c) + lane;
+    const std::size_t R = r / width;
+    const std::size_t C = c / width;
+    return width * width * (C * rows - C * (C + 1) / 2 + R) + width * (c % width) + r % width;
+  }
 };
 
 class BlockGroups {

@@ -70,34 +70,49 @@ void Covariance::exchange(Archive& archive) {
     for (AlignedVector* all : {&P_, &D_, &W_}) archive.array(*all);
     return;
   }
-  std::vector<double> row;
   for (const BlockGroup& g : groups_)
     for (std::size_t lane = 0; lane < g.blocks; ++lane) {
       archive.size(g.n);
-      row.resize(g.n);
-      for (std::size_t r = 0; r < g.n; ++r) {
-        exchange_row(archive, g, lane, std::span(row).first(r));
-        archive.number(D_[g.offset + g.place(lane, r)], Archive::positive);
-      }
+      exchange_triangle(archive, g, lane);
       for (std::size_t k = 0; k < waiting(); ++k)
         for (std::size_t r = 0; r < g.n; ++r)
           archive.number(W_[n_d_ * g.offset + k * g.size() + g.place(lane, r)]);
     }
 }
 
-// What is left of the diagonal, by way of `row`.
-void Covariance::exchange_row(Archive& archive, const BlockGroup& g, std::size_t lane,
-                              std::span<double> row) {
-  const std::size_t r = row.size();
-  double* P = P_of(g);
-  if (!archive.reading())
-    for (std::size_t c = 0; c < r; ++c) row[c] = P[g.place(lane, r, c)];
-  archive.run(row);
-  if (!archive.reading()) return;
-  for (std::size_t c = 0; c < r; ++c) {
-    P[g.place(lane, r, c)] = row[c];
-    if (!g.interleaved && r / width == c / width) P[g.place(lane, c, r)] = row[c];
+// Some rows at a time, by way of a buffer: number after number would take several times as long.
+void Covariance::exchange_triangle(Archive& archive, const BlockGroup& g, std::size_t lane) {
+  constexpr std::size_t enough = 4096;  // numbers
+  std::vector<double> rows;
+  for (std::size_t first = 0, end = 0; first < g.n; first = end) {
+    std::size_t count = 0;
+    while (end < g.n && count < enough) count += ++end;
+    rows.resize(count);
+    double* at = rows.data();
+    if (!archive.reading())
+      for (std::size_t r = first; r < end; ++r) {
+        for (std::size_t c = 0; c < r; ++c) *at++ = P_of(g)[g.place(lane, r, c)];
+        *at++ = variance(g, lane, r);
+      }
+    archive.run(rows);
+    at = rows.data();
+    for (std::size_t r = first; r < end; ++r, ++at) {
+      if (archive.reading()) {
+        for (std::size_t c = 0; c < r; ++c) set(g, lane, r, c, *at++);
+        D_[g.offset + g.place(lane, r)] = *at;
+      } else {
+        at += r;
+      }
+      archive.require(Archive::positive(*at));
+    }
   }
+}
+
+// Tiles on the diagonal have both halves.
+void Covariance::set(const BlockGroup& g, std::size_t lane, std::size_t r, std::size_t c,
+                     double p) {
+  P_of(g)[g.place(lane, r, c)] = p;
+  if (!g.interleaved && r / width == c / width) P_of(g)[g.place(lane, c, r)] = p;
 }
 
 std::vector<double> Covariance::block(std::size_t i) const {

@@ -79,7 +79,8 @@ class Covariance {
   double variance(const BlockGroup& g, std::size_t lane, std::size_t r) const {
     return D_[g.offset + g.place(lane, r)];
   }
-  void exchange_row(Archive& archive, const BlockGroup& g, std::size_t lane, std::span<double> row);
+  void exchange_triangle(Archive& archive, const BlockGroup& g, std::size_t lane);
+  void set(const BlockGroup& g, std::size_t lane, std::size_t r, std::size_t c, double p);
   void pass(const BlockGroup& g);
   void pass_in_parts(const BlockGroup& g);
   void form_S(const BlockGroup& g);
