@@ -14,7 +14,6 @@ constexpr double nothing_said = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t own_candidates = 3;   // the learner, the last value, the direct model
 constexpr std::uint64_t first_direct = 16;  // samples before that says something
 constexpr std::uint64_t sure_range = 16;    // samples that are in the range as they are
-constexpr std::size_t enough_beyond = 2;    // in a row: the range is wider than it was
 constexpr double share = 0.01;
 
 }  // namespace
@@ -96,16 +95,13 @@ void LeadBlends::learn_direct() {
     }
 }
 
-// A target far off counts in full if it is not the first of its kind.
+// A target far off counts as the edge of what is usual, also if it is not the first of its kind:
+// what is said after a burst must not run away.
 void LeadBlends::widen(std::span<const double> d) {
-  bool is_beyond = false;
-  for (std::size_t k = 0; k < n_d_; ++k)
-    is_beyond = is_beyond || d[k] < range_.low(k) || d[k] > range_.high(k);
-  beyond_ = is_beyond ? beyond_ + 1 : 0;
   if (seen_.count() == 0)
     range_.begin(d);
   else
-    range_.add(d, seen_, seen_.count() < sure_range || beyond_ >= enough_beyond);
+    range_.add(d, seen_, seen_.count() < sure_range);
   seen_.add(d);
   for (std::size_t i = 0; i < blends_.size(); ++i)
     blends_[i].widen(range_.low(i % n_d_), range_.high(i % n_d_));
@@ -155,7 +151,7 @@ void LeadBlends::reset() {
   seen_.reset();
   inputs_seen_.reset();
   range_.reset();
-  samples_ = beyond_ = 0;
+  samples_ = 0;
   periods_ = {};
   now_.reset();
   std::fill(next_.begin(), next_.end(), nothing_said);
@@ -163,7 +159,6 @@ void LeadBlends::reset() {
 
 void LeadBlends::exchange(Archive& archive) {
   archive.count(samples_);
-  archive.count(beyond_, samples_);
   archive.numbers(next_, Archive::any);
   for (LongPast& p : past_) p.exchange(archive);
   seen_.exchange(archive);

@@ -76,7 +76,6 @@ class LeadBlends {
   RunningMoments seen_;         // targets
   RunningMoments inputs_seen_;
   TargetRange range_;
-  std::size_t beyond_ = 0;  // targets in a row that left the range
   std::vector<double> q_;
   std::vector<double> x_;
   std::vector<double> next_;  // what was said of the next sample
