@@ -247,9 +247,10 @@ def markdown(results, chart):
         "# Forecasts of real series, measured",
         "Written by `make bench-forecast`; what the figures mean is said in "
         "[experiments/forecast/README.md](../experiments/forecast/README.md).",
-        f"{about['date']}, {about['kalstream']}, {about['machine']}, {about['jobs']} processes at a time; `auto` with no settings, "
+        f"{about['date']}, {about['kalstream']}, {about['machine']}, processes at a time: {about['jobs']}; `auto` with no settings, "
         f"mean of seeds {', '.join(map(str, about['seeds']))}; Python {about['python']}, {packages}."
         + (f" Not installed, so left out: {', '.join(missing)}." if missing else ""),
+        about["remark"],
         unmeasured(about["missing"]),
         "## At a glance",
         "Ratios of NSE; below 1 `auto` is better. The best rival is the best in hindsight for each series and lead, the simple "
