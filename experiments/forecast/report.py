@@ -132,9 +132,10 @@ def standings(results):
         for name, learner in series["own"].items():
             entry(name if name == "ar" else f"kalstream {name}")["us"].append(learner["us"])
         entry("auto")["us"].append(series["us"])
-    found["auto"]["1"] = [1.0]
+    found["auto"]["1"] = [1.0] * len(results["series"])
     found["auto"]["leads"] = [1.0]
-    return found
+    # one that was run on a few series only cannot be compared with those run on all
+    return {name: entry for name, entry in found.items() if 2 * len(entry["1"]) >= len(results["series"])}
 
 
 def ranking(results):
@@ -236,7 +237,11 @@ def unmeasured(missing):
     """A remark on rivals that were not run on all series."""
     if not missing:
         return ""
-    return "Not all rivals had been run, so these lack series or leads: " + ", ".join(missing) + "."
+    return (
+        "Not all rivals had been run, so these lack series or leads: "
+        + ", ".join(missing)
+        + "; those that lack half are not ranked."
+    )
 
 
 def markdown(results, chart):
