@@ -73,6 +73,7 @@ def main():
         "--rivals", help="quick: rivals measured here (--cache's folder) instead of the README's figures"
     )
     parser.add_argument("--check", action="store_true", help="only check that no rival looks ahead")
+    parser.add_argument("--remark", default="", help="said in the header, e.g. what ran beside")
     parser.add_argument("--out", default="build/forecast", help="folder of the tables and the chart")
     parser.add_argument("--chart", help="the chart's file (default: in --out)")
     parser.add_argument("--cache", default="build/forecast-cache", help="folder of the rivals' results")

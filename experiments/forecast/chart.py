@@ -21,7 +21,7 @@ def draw(results, path):
         for name, entry in standings(results).items():
             if entry["us"] and entry[key]:
                 points[name] = (statistics.median(entry["us"]), geometric_mean(entry[key]))
-        for name, (cost, error) in points.items():
+        for place, (name, (cost, error)) in enumerate(sorted(points.items(), key=lambda item: item[1][::-1])):
             mine = name == "auto" or name == "ar" or name.startswith("kalstream")
             panel.plot(
                 cost,
@@ -30,7 +30,13 @@ def draw(results, path):
                 color="#c0392b" if mine else "#34495e",
                 markersize=8 if name == "auto" else 5,
             )
-            panel.annotate(name, (cost, error), xytext=(5, 4), textcoords="offset points", fontsize=8)
+            panel.annotate(
+                name,
+                (cost, error),
+                xytext=(5, 4 if place % 2 else -10),
+                textcoords="offset points",
+                fontsize=8,
+            )
         panel.set_xscale("log")
         panel.set_yscale("log")
         panel.axhline(1, color="#c0392b", linewidth=0.6, linestyle=":")

@@ -160,5 +160,6 @@ def measure(options, series, figures):
         "seeds": options.seeds,
         "jobs": options.jobs,
         "missing": missing,
+        "remark": options.remark,
     }
     return {"about": about, "series": results, "ett": of_ett(options, series)}

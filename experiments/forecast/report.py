@@ -132,9 +132,10 @@ def standings(results):
         for name, learner in series["own"].items():
             entry(name if name == "ar" else f"kalstream {name}")["us"].append(learner["us"])
         entry("auto")["us"].append(series["us"])
-    found["auto"]["1"] = [1.0]
+    found["auto"]["1"] = [1.0] * len(results["series"])
     found["auto"]["leads"] = [1.0]
-    return found
+    # one that was run on a few series only cannot be compared with those run on all
+    return {name: entry for name, entry in found.items() if 2 * len(entry["1"]) >= len(results["series"])}
 
 
 def ranking(results):
@@ -236,7 +237,11 @@ def unmeasured(missing):
     """A remark on rivals that were not run on all series."""
     if not missing:
         return ""
-    return "Not all rivals had been run, so these lack series or leads: " + ", ".join(missing) + "."
+    return (
+        "Not all rivals had been run, so these lack series or leads: "
+        + ", ".join(missing)
+        + "; those that lack half are not ranked."
+    )
 
 
 def markdown(results, chart):
@@ -247,9 +252,10 @@ def markdown(results, chart):
         "# Forecasts of real series, measured",
         "Written by `make bench-forecast`; what the figures mean is said in "
         "[experiments/forecast/README.md](../experiments/forecast/README.md).",
-        f"{about['date']}, {about['kalstream']}, {about['machine']}, {about['jobs']} processes at a time; `auto` with no settings, "
+        f"{about['date']}, {about['kalstream']}, {about['machine']}, processes at a time: {about['jobs']}; `auto` with no settings, "
         f"mean of seeds {', '.join(map(str, about['seeds']))}; Python {about['python']}, {packages}."
         + (f" Not installed, so left out: {', '.join(missing)}." if missing else ""),
+        about["remark"],
         unmeasured(about["missing"]),
         "## At a glance",
         "Ratios of NSE; below 1 `auto` is better. The best rival is the best in hindsight for each series and lead, the simple "
