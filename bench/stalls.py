@@ -220,7 +220,7 @@ def main():
     a = parser.parse_args()
     print(f"{cpu_name()}, {len(os.sched_getaffinity(0))} cores, {time.strftime('%Y-%m-%d', time.gmtime())}")
     parts = {"keys": keyed, "ekf": ekf, "rls": lambda a, f: resident(a, f, "rls", 100_000, 3),
-             "auto": lambda a, f: resident(a, f, "auto", 2000, 3)}
+             "auto": lambda a, f: resident(a, f, "auto", 2000, 2)}
     for part in a.only.split(","):
         print()
         with tempfile.TemporaryDirectory(dir=a.folder) as folder:
