@@ -26,7 +26,7 @@ constexpr double least_width = 1e-150;  // of the interval; the square of less i
 
 // w_j ∗= exp(−rate·min((d − q_j)², 16 s²)/(s² apart)), normalised, with a share for everyone.
 void exponential_weights(std::span<double> w, std::span<const double> q, double d, double s2,
-                         const BlendPace& pace) {
+                         double apart, const BlendPace& pace) {
   double best = (d - q[0]) * (d - q[0]);
   for (const double q_j : q) best = std::min(best, (d - q_j) * (d - q_j));
   if (pace.follows_shifts) s2 = std::max(s2, best);
@@ -35,7 +35,7 @@ void exponential_weights(std::span<double> w, std::span<const double> q, double 
   double sum = 0;
   for (std::size_t j = 0; j < w.size(); ++j) {
     const double loss = std::min((d - q[j]) * (d - q[j]) / s2, largest_loss);
-    sum += w[j] *= std::exp(-rate / pace.apart * (loss - least));
+    sum += w[j] *= std::exp(-rate / apart * (loss - least));
   }
   for (double& w_j : w)
     w_j = (1 - pace.share) * w_j / sum + pace.share / static_cast<double>(w.size());
@@ -157,7 +157,7 @@ void Blend::track(double& squared_error, double e) const {
 
 void Blend::learn_average(double d) {
   track(average_error_, d - candidate_[average]);
-  exponential_weights(w_, q_, d, average_error_, pace_);
+  exponential_weights(w_, q_, d, average_error_, pace_.average_apart, pace_);
 }
 
 // Recursive least squares with measurement noise apart·s², s² the running squared error, and
@@ -193,7 +193,7 @@ void Blend::learn_ridge(Ridge& ridge, double prediction, double d) {
 
 void Blend::learn_best(double d) {
   track(best_error_, d - best_);
-  exponential_weights(candidate_w_, candidate_, d, best_error_, pace_);
+  exponential_weights(candidate_w_, candidate_, d, best_error_, pace_.apart, pace_);
 }
 
 void Blend::learn_final(double d) {

@@ -12,21 +12,22 @@ class Archive;
 
 /// How fast a Blend learns.
 struct BlendPace {
-  /// Errors have to do with each other: so many in a row tell as much as one of them alone.
+  /// Errors have to do with each other: so many in a row tell as much as one of them alone …
   double apart = 4;
-  double share = 0.01;  ///< of the weight that is dealt out anew after each
+  double average_apart = 2;  ///< … where the average is learnt from them
+  double share = 0.01;       ///< of the weight that is dealt out anew after each
   /// After a quiet stretch weights move as soon as errors do: s² is at least what the best expert's
   /// error is now. False: as it was before format 4 of snapshots.
   bool follows_shifts = true;
 
-  static BlendPace before_format_4() { return {1, 0.01, false}; }
+  static BlendPace before_format_4() { return {1, 1, 0.01, false}; }
 };
 
 /// Learns how to combine the predictions q_1 … q_M of experts, in four steps:
 ///
 ///   average  b = Σ w_j q_j over those that say something; exponential weights,
-///            w_j ∗= exp(−½(d − q_j)²/(s² apart)), where s² is the running squared error of b, or
-///            that of the best expert now; after each step a share of all weight is dealt out
+///            w_j ∗= exp(−½(d − q_j)²/(s² average_apart)), where s² is the running squared error of
+///            b, or that of the best expert now; after each step a share of all weight is dealt out
 ///            evenly
 ///   ridges   b + uᵀ(q − b): recursive least squares on what the experts say beyond the average,
 ///            one with a strong and one with a weak prior at u = 0

@@ -35,7 +35,8 @@ LeadBlends::LeadBlends(const Learner& learner, std::size_t horizon)
   for (std::size_t lead = 1; lead <= horizon; ++lead) {
     const double apart = 4 + 2 * static_cast<double>(lead);
     for (std::size_t k = 0; k < n_d_; ++k) {
-      blends_.emplace_back(candidates_, BlendPace{.apart = apart, .share = share / apart});
+      blends_.emplace_back(
+          candidates_, BlendPace{.apart = apart, .average_apart = apart, .share = share / apart});
       if (lead <= most_direct) direct_.emplace_back(lead, inputs_);
     }
   }
