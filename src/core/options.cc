@@ -21,7 +21,7 @@ double Schedule::at(std::uint64_t t) const {
 namespace {
 
 // In the order of the enumerators.
-constexpr std::string_view cells[] = {"lstm", "simple", "feedforward"};
+constexpr std::string_view cells[] = {"lstm", "simple", "feedforward", "gru"};
 constexpr std::string_view derivatives[] = {"tbptt", "rtrl"};
 constexpr std::string_view activations[] = {"tanh", "identity"};
 
@@ -31,7 +31,7 @@ Fields fields_of(NetworkOptions& o) {
   return {
       no_setting({"inputs", "numbers per sample", &o.inputs}),
       no_setting({"outputs", "numbers to predict", &o.outputs, at_least_1}),
-      {"cell", "hidden units: lstm, simple (recurrent) or feedforward", choice(o.cell, cells)},
+      {"cell", "hidden units: lstm, gru, simple (recurrent) or feedforward", choice(o.cell, cells)},
       {"hidden", "hidden units", &o.hidden},
       {"window", "samples back-propagated through (tbptt)", &o.window, at_least_1},
       {"derivative", "tbptt, or rtrl (exact over the whole past, slow)",
@@ -57,8 +57,8 @@ void NetworkOptions::validate() const {
   const bool linear = cell == Cell::feedforward && direct && (inputs >= 1 || output_bias);
   require(hidden >= 1 || linear, "hidden",
           "at least 1, unless the cell is feedforward and the inputs reach the output directly");
-  require(derivative == Derivative::tbptt || cell == Cell::lstm, "derivative",
-          "tbptt, unless the cell is lstm");
+  require(derivative == Derivative::tbptt || cell == Cell::lstm || cell == Cell::gru, "derivative",
+          "tbptt, unless the cell is lstm or gru");
   NetworkOptions copy = *this;
   check(fields_of(copy));
 }

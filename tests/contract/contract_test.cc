@@ -165,6 +165,14 @@ std::vector<Case> cases() {
   linear.hidden = 0;
   auto direct_rtrl = rtrl;
   direct_rtrl.direct = true;
+  auto gru = plain;
+  gru.cell = Cell::gru;
+  auto gru_rtrl = two_rtrl;
+  gru_rtrl.cell = Cell::gru;
+  for (const std::size_t n : {2, 3, 4, 6, 7})
+    all.push_back({rules[n].first + "_gru", {gru, rules[n].second}});
+  all.push_back({"ekf_gru_d2_rtrl_scaled", {gru_rtrl, Ekf{}}, true});
+  all.push_back({"adam_gru_d2_rtrl", {gru_rtrl, Adam{}}});
   for (const std::size_t n : {3, 6}) {
     all.push_back({rules[n].first + "_simple", {simple, rules[n].second}});
     all.push_back({rules[n].first + "_feedforward_d2", {feedforward, rules[n].second}});

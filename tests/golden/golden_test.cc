@@ -65,9 +65,10 @@ NetworkOptions network(const json& j) {
       {{"tanh", OutputActivation::tanh}, {"identity", OutputActivation::identity}});
   o.derivative = one_of<Derivative>(j.at("derivative"),
                                     {{"tbptt", Derivative::tbptt}, {"rtrl", Derivative::rtrl}});
-  o.cell = one_of<Cell>(
-      j.value("cell", "lstm"),
-      {{"lstm", Cell::lstm}, {"simple", Cell::simple}, {"feedforward", Cell::feedforward}});
+  o.cell = one_of<Cell>(j.value("cell", "lstm"), {{"lstm", Cell::lstm},
+                                                  {"gru", Cell::gru},
+                                                  {"simple", Cell::simple},
+                                                  {"feedforward", Cell::feedforward}});
   o.direct = j.value("direct", false);
   return o;
 }

@@ -31,6 +31,10 @@ std::vector<Golden> goldens() {
   NetworkOptions simple = one;
   simple.cell = Cell::simple;
   simple.direct = true;
+  NetworkOptions gru = two;
+  gru.cell = Cell::gru;
+  NetworkOptions gru_rtrl = rtrl;
+  gru_rtrl.cell = Cell::gru;
   Algorithm2 mixture;
   mixture.error_bounds = {0.5, 0.02};
   return {{"v1_adam_lagged", {{one, Adam{}, 2}}},
@@ -43,7 +47,9 @@ std::vector<Golden> goldens() {
           {"v1_mean", {{two, Mean{}}}},
           {"v1_auto", {{one, Auto{.experts = 2, .lags = 2}}}},
           {"v2_auto", {{one, Auto{.experts = 2, .lags = 2}}}},
-          {"v3_ekf_scaled", {{one, Ekf{}}, true}}};
+          {"v3_ekf_scaled", {{one, Ekf{}}, true}},
+          {"v4_iekf_gru", {{gru, Iekf{}}}},
+          {"v4_adam_gru_rtrl", {{gru_rtrl, Adam{}}}}};
 }
 
 constexpr std::size_t stop = 30;    // samples before the snapshot

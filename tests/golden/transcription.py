@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """An independent NumPy transcription of Vural, Ergut, Kozat (2020), used as the tests' oracle.
 
-    python3 tests/golden/transcription.py              write one <case>.json per case beside this file
+    python3 tests/golden/transcription.py              write <case>.json of new cases beside this file
     python3 tests/golden/transcription.py --check      regenerate and compare with the files (1e-12)
     python3 tests/golden/transcription.py --self-test  check derivatives, identities, conditioning
 
@@ -12,7 +12,8 @@ Conventions
   theta    W, (4 n_s) x (n_x + n_s), row after row, gates in the order z, i, f, o, columns
            [x ; 1 ; y_{t-1}]; then W^d, n_d x (n_s + 1), whose last column multiplies a constant 1.
   cell     beside lstm: simple, y = tanh(W [x ; 1 ; y_{t-1}]), and feedforward, y = tanh(W [x ; 1]),
-           with one row of W per unit.
+           with one row of W per unit; gru, gates in the order r, f, z: r and f of [x ; 1 ; y_{t-1}],
+           z = tanh of [x ; 1 ; r y_{t-1}], y = f y_{t-1} + (1 - f) z.
   direct   W^d has a column more for each input, which multiplies x / sqrt(number of inputs).
   t        the number of targets seen before this one (gated ones count, missing ones do not): the
            argument of every schedule.
@@ -59,7 +60,7 @@ class Network:
         self.output_activation = output_activation
         self.cell = cell
         self.direct = direct
-        self.gates = 4 if cell == "lstm" else 1
+        self.gates = {"lstm": 4, "gru": 3}.get(cell, 1)
         self.row = self.n_x + (0 if cell == "feedforward" else hidden)
         self.output_row = hidden + 1 + (inputs if direct else 0)
         self.n_gates = self.gates * hidden * self.row
@@ -76,6 +77,13 @@ class Network:
         W, _ = self.matrices(theta)
         n_s = self.n_s
         u = np.concatenate([x, [1.0], y_before])[: self.row]
+        if self.cell == "gru":
+            r = logistic(W[:n_s] @ u)
+            f = logistic(W[n_s : 2 * n_s] @ u)
+            v = np.concatenate([x, [1.0], r * y_before])
+            z = np.tanh(W[2 * n_s :] @ v)
+            return {"x": x, "u": u, "v": v, "r": r, "f": f, "z": z, "c": c_before,
+                    "y": f * y_before + (1.0 - f) * z, "y_before": y_before}
         a = W @ u
         if self.cell != "lstm":
             return {"x": x, "u": u, "c": c_before, "y": np.tanh(a)}
@@ -151,6 +159,17 @@ def bptt_jacobian(network, theta, steps):
         dy = slope[k] * Wd[k, :n_s]
         dc = np.zeros(n_s)
         for s in reversed(steps):
+            if network.cell == "gru":
+                r, f, z, y_before = s["r"], s["f"], s["z"], s["y_before"]
+                da_z = dy * (1.0 - f) * (1.0 - z**2)
+                da_f = dy * (y_before - z) * f * (1.0 - f)
+                dv = W[2 * n_s :].T @ da_z  # of [x ; 1 ; r y_before]
+                da_r = dv[n_x:] * y_before * r * (1.0 - r)
+                dW += np.concatenate([np.outer(da_r, s["u"]), np.outer(da_f, s["u"]),
+                                      np.outer(da_z, s["v"])])
+                du = W[: 2 * n_s].T @ np.concatenate([da_r, da_f])
+                dy = dy * f + dv[n_x:] * r + du[n_x:]
+                continue
             if network.cell != "lstm":
                 da = dy * (1.0 - s["y"] ** 2)
                 dW += np.outer(da, s["u"])
@@ -208,7 +227,7 @@ class Tbptt:
 
 
 class Rtrl:
-    """Real-time recurrent learning of an LSTM: dc/dtheta and dy/dtheta are carried along."""
+    """Real-time recurrent learning of gated cells: dc/dtheta and dy/dtheta are carried along."""
 
     def __init__(self, network):
         self.network = network
@@ -223,18 +242,7 @@ class Rtrl:
         W, Wd = network.matrices(theta)
         n_x, n_s, n_d = network.n_x, network.n_s, network.n_d
         s = network.step(theta, x, self.c, self.y)
-
-        da = W[:, n_x:] @ self.dy  # through y_{t-1}
-        for row in range(4 * n_s):  # direct: row `row` of W meets u
-            da[row, row * (n_x + n_s) : (row + 1) * (n_x + n_s)] += s["u"]
-        z, i, f, o = (s[name][:, None] for name in "zifo")
-        tanh_c = np.tanh(s["c"])[:, None]
-        dz = (1.0 - z**2) * da[:n_s]
-        di = i * (1.0 - i) * da[n_s : 2 * n_s]
-        df = f * (1.0 - f) * da[2 * n_s : 3 * n_s]
-        do = o * (1.0 - o) * da[3 * n_s :]
-        dc = i * dz + z * di + f * self.dc + s["c_before"][:, None] * df  # eq. 4
-        dy = tanh_c * do + o * (1.0 - tanh_c**2) * dc  # eq. 6
+        dc, dy = (self.gru if network.cell == "gru" else self.lstm)(W, s)
 
         d_hat, slope = network.output(theta, s)
         dout = Wd[:, :n_s] @ dy
@@ -245,6 +253,38 @@ class Rtrl:
 
         self.c, self.y, self.dc, self.dy = s["c"], s["y"], dc, dy
         return d_hat, H
+
+    def lstm(self, W, s):
+        """dc and dy after step s."""
+        n_x, n_s = self.network.n_x, self.network.n_s
+        da = W[:, n_x:] @ self.dy  # through y_{t-1}
+        for row in range(4 * n_s):  # direct: row `row` of W meets u
+            da[row, row * (n_x + n_s) : (row + 1) * (n_x + n_s)] += s["u"]
+        z, i, f, o = (s[name][:, None] for name in "zifo")
+        tanh_c = np.tanh(s["c"])[:, None]
+        dz = (1.0 - z**2) * da[:n_s]
+        di = i * (1.0 - i) * da[n_s : 2 * n_s]
+        df = f * (1.0 - f) * da[2 * n_s : 3 * n_s]
+        do = o * (1.0 - o) * da[3 * n_s :]
+        dc = i * dz + z * di + f * self.dc + s["c_before"][:, None] * df  # eq. 4
+        return dc, tanh_c * do + o * (1.0 - tanh_c**2) * dc  # eq. 6
+
+    def gru(self, W, s):
+        """The same of a GRU, which has no c."""
+        n_x, n_s, row = self.network.n_x, self.network.n_s, self.network.row
+
+        def preactivations(first, dy, u):
+            """d(W u)/dtheta of n_s rows, where the last entries of u depend on theta by dy."""
+            da = W[first : first + n_s, n_x:] @ dy
+            for k in range(n_s):
+                da[k, (first + k) * row : (first + k + 1) * row] += u
+            return da
+
+        r, f, z, y = (s[name][:, None] for name in ("r", "f", "z", "y_before"))
+        dr = r * (1.0 - r) * preactivations(0, self.dy, s["u"])
+        df = f * (1.0 - f) * preactivations(n_s, self.dy, s["u"])
+        dz = (1.0 - z**2) * preactivations(2 * n_s, r * self.dy + y * dr, s["v"])
+        return self.dc, f * self.dy + (y - z) * df + (1.0 - f) * dz
 
     def state(self, theta):
         return self.c, self.y
@@ -627,6 +667,7 @@ def cases():
     uniform = [1.0 / 8.0] * 8
     simple = {"cell": "simple", "direct": True}
     feedforward = {"cell": "feedforward"}
+    gru = {"cell": "gru"}
     one_block = algorithm1(2.0, q4, 0.15, floor=0.1, factor=0.5, partition="full")
     return [
         # First-order rules.
@@ -720,6 +761,16 @@ def cases():
                   forecasts=(30,)),
         make_case("ekf_direct_rtrl", 56, net(2, 3, 1, derivative="rtrl", direct=True),
                   kalman("ekf", 5.0, r3, q4), forecasts=(15,)),
+        make_case("ekf_gru", 60, net(2, 3, 2, **gru), kalman("ekf", 5.0, r3, q4), missing=(9,),
+                  forecasts=(4, 30)),
+        make_case("dekf_gru_gate", 61, net(3, 3, 1, "identity", window=10, **gru),
+                  kalman("dekf", 10.0, r3, q4, "gate")),
+        make_case("algorithm1_gru_direct", 62, net(2, 3, 2, **gru, direct=True),
+                  algorithm1(2.0, q7, 0.15, partition="unit"), length=50, forecasts=(25,)),
+        make_case("adam_gru_rtrl", 63, net(2, 3, 2, derivative="rtrl", **gru),
+                  adam(constant(0.01)), forecasts=(20,)),
+        make_case("ekf_gru_rtrl", 64, net(2, 3, 1, derivative="rtrl", **gru),
+                  kalman("ekf", 5.0, r3, q4), forecasts=(15,)),
     ]
 
 
@@ -787,13 +838,12 @@ def differences(path, new, old, scale=None, tolerance=1e-12):
 
 
 def write():
-    total = 0
+    """Files that are there are never written again."""
     for case in cases():
-        text = file_text(regenerate(case))
-        (FOLDER / f"{case['case']}.json").write_text(text)
-        total += len(text)
-        print(f"{len(text):7d}  {case['case']}.json")
-    print(f"{total:7d}  bytes in all")
+        path = FOLDER / f"{case['case']}.json"
+        if not path.exists():
+            path.write_text(file_text(regenerate(case)))
+            print(f"{path.stat().st_size:7d}  {path.name}")
 
 
 def check():
@@ -846,12 +896,12 @@ def self_test():
     def error(a, b):
         return float(np.max(np.abs(np.asarray(a) - np.asarray(b))))
 
-    kinds = [(cell, activation, direct) for cell in ("lstm", "simple", "feedforward")
+    kinds = [(cell, activation, direct) for cell in ("lstm", "gru", "simple", "feedforward")
              for activation in ("tanh", "identity") for direct in (False, True)]
     for cell, activation, direct in kinds:
         network = Network(2, 3, 2, activation, cell, direct)
         activation += f", {cell}" + (", direct" if direct else "")
-        scale = 0.7 if cell == "lstm" else 0.4  # without gates d̂ is more curved: h^2 d''' counts
+        scale = 0.7 if cell in ("lstm", "gru") else 0.4  # without gates d̂ is more curved: h^2 d''' counts
         theta = rng.normal(0.0, scale, network.n_theta)
         xs = list(rng.normal(0.0, 1.0, (12, 2)))
 
@@ -863,7 +913,7 @@ def self_test():
                        error(H, central_differences(h, theta)), 1e-9)
         good &= expect(f"BPTT, complex step, {activation}", error(H, complex_steps(h, theta)), 1e-14)
 
-        if cell != "lstm":
+        if cell not in ("lstm", "gru"):
             continue
         # RTRL with weights that change from step to step: every theta_s is shifted alike.
         thetas = [theta + rng.normal(0.0, 0.1, network.n_theta) for _ in xs]
