@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "kalstream/loss.h"
 #include "kalstream/rules/algorithm1.h"
 #include "kalstream/rules/algorithm2.h"
 #include "kalstream/rules/auto.h"
@@ -85,6 +86,7 @@ struct LearnerOptions {
   /// 0 for the rules that look at past targets by themselves. While a target is missing, and in a
   /// forecast, the learner's own prediction stands for it.
   std::size_t lags = 0;
+  Loss loss = {};  ///< squared for baselines and Auto
 
   void validate() const;
 };

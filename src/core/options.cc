@@ -24,6 +24,7 @@ namespace {
 constexpr std::string_view cells[] = {"lstm", "simple", "feedforward", "gru"};
 constexpr std::string_view derivatives[] = {"tbptt", "rtrl"};
 constexpr std::string_view activations[] = {"tanh", "identity"};
+constexpr std::string_view losses[] = {"squared", "cross_entropy", "poisson", "huber", "quantile"};
 
 }  // namespace
 
@@ -50,6 +51,22 @@ Fields fields_of(NetworkOptions& o) {
       {"direct", "inputs reach the output layer directly, too", &o.direct},
       no_setting({"seed", "of the random initial weights", Word{&o.seed}}),
   };
+}
+
+Fields fields_of(Loss& o) {
+  static constexpr Permitted inside{"more than 0 and less than 1",
+                                    [](double v) { return v > 0 && v < 1; }};
+  return {{"loss", "squared, cross_entropy (classes), poisson (counts), huber or quantile",
+           choice(o.kind, losses)},
+          {"loss_threshold", "errors beyond count by their size (huber, quantile)", &o.threshold,
+           positive, "loss.threshold"},
+          {"quantile", "of the targets that d-hat shall be above (quantile)", &o.quantile, inside,
+           "loss.quantile"}};
+}
+
+void Loss::validate() const {
+  Loss copy = *this;
+  check(fields_of(copy));
 }
 
 void NetworkOptions::validate() const {

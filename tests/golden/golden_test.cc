@@ -108,6 +108,19 @@ Algorithm2 algorithm2(const json& j) {
   return o;
 }
 
+Loss loss(const json& j) {
+  Loss o;
+  o.kind =
+      one_of<Loss::Kind>(j.value("kind", "squared"), {{"squared", Loss::Kind::squared},
+                                                      {"cross_entropy", Loss::Kind::cross_entropy},
+                                                      {"poisson", Loss::Kind::poisson},
+                                                      {"huber", Loss::Kind::huber},
+                                                      {"quantile", Loss::Kind::quantile}});
+  o.threshold = j.value("threshold", o.threshold);
+  o.quantile = j.value("quantile", o.quantile);
+  return o;
+}
+
 Rule rule(const json& j) {
   const std::string kind = j.at("kind");
   if (kind == "sgd") return Sgd{schedule(j.at("learning_rate"))};
@@ -157,7 +170,9 @@ class Golden : public testing::TestWithParam<std::string> {};
 TEST_P(Golden, Replays) {
   std::ifstream file(std::filesystem::path(KALSTREAM_GOLDEN_DIR) / (GetParam() + ".json"));
   const json golden = json::parse(file);
-  const auto learner = make_learner({network(golden.at("network")), rule(golden.at("rule"))});
+  const auto learner = make_learner({.network = network(golden.at("network")),
+                                     .rule = rule(golden.at("rule")),
+                                     .loss = loss(golden.value("loss", json::object()))});
   const auto theta0 = golden.at("theta0").get<Vector>();
   for (NetworkLearner* one : networks_of(*learner)) {
     ASSERT_NE(one, nullptr);

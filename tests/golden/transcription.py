@@ -291,6 +291,75 @@ class Rtrl:
 
 
 # --------------------------------------------------------------------------------------------------
+# Losses
+# --------------------------------------------------------------------------------------------------
+
+
+class Loss:
+    """What an error costs. z is the network's output, mu what is told."""
+
+    def __init__(self, options=None):
+        self.options = options or {"kind": "squared"}
+        self.kind = self.options["kind"]
+
+    def link(self, z):
+        if self.kind == "cross_entropy":
+            if len(z) == 1:
+                return logistic(z)
+            p = np.exp(z - np.max(z.real))
+            return p / np.sum(p)
+        return np.exp(z) if self.kind == "poisson" else z
+
+    def value(self, d, mu):
+        """Also for complex mu, where that is analytic."""
+        e = d - mu
+        if self.kind == "squared":
+            return np.sum(e * e)
+        if self.kind == "cross_entropy":
+            if len(mu) == 1:
+                return -(d[0] * np.log(mu[0]) + (1.0 - d[0]) * np.log(1.0 - mu[0]))
+            return -np.sum(d * np.log(mu))
+        if self.kind == "poisson":
+            return np.sum(mu - d * np.log(mu))
+        if self.kind == "huber":
+            c = self.options["threshold"]
+            size = np.where(e.real < 0, -e, e)
+            return np.sum(np.where(size.real <= c, e * e / 2.0, c * (size - c / 2.0)))
+        if self.kind == "quantile":
+            return np.sum(np.where(e.real < 0, e * (self.options["quantile"] - 1.0),
+                                   e * self.options["quantile"]))
+        raise ValueError(self.kind)
+
+    def whitened(self, mu, e, H):
+        """What a rule sees of a sample: e' and H' with H'^T e' = -d loss / d theta for e = d - mu, and
+        H'^T H' = H^T V H, where V is the loss's curvature in z."""
+        if self.kind == "squared":
+            return e, H
+        if self.kind in ("huber", "quantile"):
+            c = self.options["threshold"]
+            if self.kind == "huber":
+                w = 1.0 / np.maximum(np.abs(e) / c, 1.0)
+            else:
+                tau = self.options["quantile"]
+                w = np.where(e < 0, 1.0 - tau, tau) / np.maximum(np.abs(e), c)
+            return np.sqrt(w) * e, np.sqrt(w)[:, None] * H
+        if self.kind == "poisson":
+            v = [m if b <= 0 else b / math.log(1.0 + b / m) for m, b in zip(mu, e)]
+            V = np.diag(v)
+        else:
+            V = np.diag(mu) - np.outer(mu, mu)
+            a = float(e @ np.linalg.pinv(V, rcond=1e-12, hermitian=True) @ e)
+            growth = (1.0 + a) / (2.0 + math.log(max(a, 1.0)))
+            if growth > 1.0:
+                V = V + (growth - 1.0) / a * np.outer(e, e)
+        # The symmetric root; the direction in which all probabilities grow alike has none.
+        w, U = np.linalg.eigh(V)
+        keep = w > 1e-12 * np.max(w)
+        U, w = U[:, keep], w[keep]
+        return U @ ((U.T @ e) / np.sqrt(w)), U @ (np.sqrt(w)[:, None] * (U.T @ H))
+
+
+# --------------------------------------------------------------------------------------------------
 # Training rules
 # --------------------------------------------------------------------------------------------------
 
@@ -308,7 +377,7 @@ def schedule_at(schedule, t):
 
 
 class FirstOrder:
-    """SGD, RMSprop and Adam on g = -H^T e, the gradient of 1/2 ||e||^2."""
+    """SGD, RMSprop and Adam on g = -H^T e, the gradient of 1/2 ||e||^2 or of another loss."""
 
     def __init__(self, network, options):
         self.options = options
@@ -316,7 +385,7 @@ class FirstOrder:
         self.v = np.zeros(network.n_theta)
         self.count = 0
 
-    def learn(self, theta, H, e, t):
+    def learn(self, theta, H, e, t, own=None):
         rule = self.options
         g = -H.T @ e
         rate = schedule_at(rule["learning_rate"], t)
@@ -408,8 +477,9 @@ def make_rule(network, options):
 class Learner:
     """One network with one rule."""
 
-    def __init__(self, network, network_options, rule_options, theta0):
+    def __init__(self, network, network_options, rule_options, theta0, loss):
         self.network = network
+        self.loss = loss
         self.theta = theta0.copy()
         if network_options["derivative"] == "tbptt":
             self.derivative = Tbptt(network, network_options["window"])
@@ -420,11 +490,15 @@ class Learner:
 
     def predict(self, x):
         """d̂_t from x_1..x_t with theta_t; keeps H_t for learn()."""
-        self.d_hat, self.H = self.derivative.forward(self.theta, x)
+        z, self.H = self.derivative.forward(self.theta, x)
+        self.d_hat = self.loss.link(z)
         return self.d_hat
 
-    def learn(self, e, **own):
-        self.theta, status = self.rule.learn(self.theta, self.H, e, self.t, **own)
+    def learn(self, d, e=None):
+        """Learns d with its own error, or the one it is told; the gate judges its own."""
+        own = d - self.d_hat
+        white = self.loss.whitened(self.d_hat, own if e is None else e, self.H)
+        self.theta, status = self.rule.learn(self.theta, white[1], white[0], self.t, own=own)
         self.t += 1
         return status
 
@@ -432,16 +506,18 @@ class Learner:
         """d̂ for future inputs, with the current theta."""
         c, y = self.derivative.state(self.theta)
         steps = self.network.unroll(self.theta, c, y, xs)
-        return np.array([self.network.output(self.theta, s)[0] for s in steps])
+        return np.array([self.loss.link(self.network.output(self.theta, s)[0]) for s in steps])
 
 
 class Mixture:
     """Algorithm 2: instances of Algorithm 1 that differ in their error bound."""
 
-    def __init__(self, network, network_options, rule_options, theta0):
+    def __init__(self, network, network_options, rule_options, theta0, loss):
         self.options = rule_options
+        self.loss = loss
         self.experts = [
-            Learner(network, network_options, {**rule_options["expert"], "error_bound": bound}, theta0)
+            Learner(network, network_options, {**rule_options["expert"], "error_bound": bound}, theta0,
+                    loss)
             for bound in rule_options["error_bounds"]
         ]
         self.w = np.array(rule_options["prior_weights"], dtype=float)  # line 6
@@ -456,10 +532,10 @@ class Mixture:
         """Lines 10-12; returns the number of experts that learnt."""
         applied = 0
         for j, expert in enumerate(self.experts):
-            own = d - self.d_hats[j]
-            e = own if self.options["feedback"] == "own" else d - self.d_hat
-            applied += expert.learn(e, own=own) == "applied"
-            self.w[j] = self.w[j] * math.exp(-self.options["mixing_rate"] * (own @ own))
+            e = None if self.options["feedback"] == "own" else d - self.d_hat
+            applied += expert.learn(d, e) == "applied"
+            loss = self.loss.value(d, self.d_hats[j])
+            self.w[j] = self.w[j] * math.exp(-self.options["mixing_rate"] * loss)
         return applied
 
     def forecast(self, xs):
@@ -483,7 +559,8 @@ def run(case, theta0=None):
     mixture = case["rule"]["kind"] == "algorithm2"
     theta0 = np.array(case["theta0"]) if theta0 is None else theta0
     assert len(theta0) == network.n_theta
-    learner = (Mixture if mixture else Learner)(network, options, case["rule"], theta0)
+    loss = Loss(case.get("loss"))
+    learner = (Mixture if mixture else Learner)(network, options, case["rule"], theta0, loss)
 
     predictions, statuses, weights, forecasts = [], [], [], []
     margin = math.inf
@@ -495,7 +572,7 @@ def run(case, theta0=None):
         else:
             d = np.array(d)
             margin = min(margin, gate_margin(case["rule"], learner, d))
-            statuses.append(learner.learn(d) if mixture else learner.learn(d - d_hat))
+            statuses.append(learner.learn(d))
         if mixture:
             weights.append((learner.w / np.sum(learner.w)).tolist())
         for request in case["forecasts"]:
@@ -634,13 +711,28 @@ def addition_stream(rng, inputs, length):
     return bits.astype(float).tolist(), d
 
 
-def make_case(name, seed, network, rule, length=40, missing=(), forecasts=(), addition=False):
+def targets_of(loss, d):
+    """Targets in (-0.9, 0.9) as this loss has them: classes, counts, or some far off."""
+    if loss["kind"] == "cross_entropy":
+        if len(d[0]) == 1:
+            return [[1.0 if v[0] > 0 else 0.0] for v in d]
+        return [[1.0 if k == int(np.argmax(v)) else 0.0 for k in range(len(v))] for v in d]
+    if loss["kind"] == "poisson":
+        return [[float(round(4.0 * math.exp(1.5 * v))) if n % 9 else 40.0 for v in row]
+                for n, row in enumerate(d)]
+    return [[5.0 * v if n % 7 == 3 else v for v in row] for n, row in enumerate(d)]
+
+
+def make_case(name, seed, network, rule, length=40, missing=(), forecasts=(), addition=False,
+              loss=None):
     rng = np.random.default_rng(seed)
     theta0 = rounded(rng.normal(0.0, 0.3, network_of(network).n_theta))
     if addition:
         x, d = addition_stream(rng, network["inputs"], length)
     else:
         x, d = random_stream(rng, network["inputs"], network["outputs"], length)
+    if loss:
+        d = targets_of(loss, d)
     for n in missing:
         d[n] = None
     requests = []
@@ -652,6 +744,7 @@ def make_case(name, seed, network, rule, length=40, missing=(), forecasts=(), ad
         "case": name,
         "network": network,
         "rule": rule,
+        **({"loss": loss} if loss else {}),
         "theta0": theta0,
         "x": x,
         "d": d,
@@ -662,6 +755,7 @@ def make_case(name, seed, network, rule, length=40, missing=(), forecasts=(), ad
 def cases():
     q7 = constant(1e-7)
     r3, q4 = constant(3.0), constant(1e-4)
+    r1, classes = constant(1.0), {"kind": "cross_entropy"}
     halves = [1.0 / 2**k for k in range(7)] + [0.01]  # sqrt(n_d), ..., zeta_min with n_d = 1
     halves_2 = [math.sqrt(2.0) / 2**k for k in range(8)]
     uniform = [1.0 / 8.0] * 8
@@ -771,6 +865,44 @@ def cases():
                   adam(constant(0.01)), forecasts=(20,)),
         make_case("ekf_gru_rtrl", 64, net(2, 3, 1, derivative="rtrl", **gru),
                   kalman("ekf", 5.0, r3, q4), forecasts=(15,)),
+        # Other losses.
+        make_case("ekf_two_classes", 70, net(2, 3, 1, "identity"), kalman("ekf", 5.0, r1, q4),
+                  missing=(11,), forecasts=(4, 30), loss=classes),
+        make_case("ekf_classes", 71, net(2, 3, 3, "identity"), kalman("ekf", 5.0, r1, q4),
+                  missing=(11,), forecasts=(4, 30), loss=classes),
+        make_case("dekf_classes_gru_unit", 72, net(2, 3, 4, "identity", **gru),
+                  kalman("dekf", 5.0, r1, q4, "unit"), loss=classes),
+        make_case("iekf_classes_rtrl", 73, net(2, 3, 3, "identity", derivative="rtrl"),
+                  kalman("iekf", 1.0, constant(8.0), q4, "node"), loss=classes),
+        make_case("adam_classes", 74, net(3, 3, 3, "identity"), adam(constant(0.02)),
+                  forecasts=(20,), loss=classes),
+        make_case("sgd_two_classes_rtrl", 75, net(2, 3, 1, "identity", derivative="rtrl"),
+                  sgd(constant(0.3)), loss=classes),
+        make_case("algorithm1_classes_simple", 76, net(2, 3, 3, "identity", **simple),
+                  algorithm1(2.0, q7, 0.25, partition="unit"), length=50, loss=classes),
+        make_case("algorithm2_classes", 77, net(2, 2, 3, "identity"),
+                  algorithm2(algorithm1(2.0, q7, 0.01), halves_2, uniform, 1.0, "own"),
+                  forecasts=(20,), loss=classes),
+        make_case("algorithm2_two_classes_mixture", 78, net(3, 2, 1, "identity"),
+                  algorithm2(algorithm1(5.0, q7, 0.01), np.geomspace(0.01, 0.3, 5),
+                             np.linspace(1.0, 0.5, 5), 1.0, "mixture"), length=60, loss=classes),
+        make_case("ekf_counts", 80, net(2, 3, 2, "identity"), kalman("ekf", 1.0, r1, q4),
+                  missing=(11,), forecasts=(4, 30), loss={"kind": "poisson"}),
+        make_case("rmsprop_counts_feedforward", 81, net(2, 3, 1, "identity", **feedforward),
+                  rmsprop(constant(0.01)), loss={"kind": "poisson"}),
+        make_case("algorithm2_counts", 82, net(2, 2, 1, "identity"),
+                  algorithm2(algorithm1(0.5, q7, 0.01), [4.0, 1.0, 0.25], [1.0] * 3, 1.0, "own"),
+                  loss={"kind": "poisson"}),
+        make_case("ekf_huber", 83, net(2, 3, 2, "identity"), kalman("ekf", 2.0, r1, q4),
+                  loss={"kind": "huber", "threshold": 0.3}),
+        make_case("algorithm2_huber", 84, net(2, 2, 1, "identity"),
+                  algorithm2(algorithm1(1.0, q7, 0.01), [0.5, 0.1, 0.02], [1.0] * 3, 0.25, "own"),
+                  loss={"kind": "huber", "threshold": 0.3}),
+        make_case("ekf_quantile", 85, net(2, 3, 2), kalman("ekf", 2.0, r1, q4),
+                  loss={"kind": "quantile", "threshold": 0.2, "quantile": 0.8}),
+        make_case("adam_quantile_rtrl", 86, net(2, 3, 1, "identity", derivative="rtrl"),
+                  adam(constant(0.01)),
+                  loss={"kind": "quantile", "threshold": 0.05, "quantile": 0.3}),
     ]
 
 
@@ -944,6 +1076,30 @@ def self_test():
                        max(error(d1, d2), error(H1, H2)), 1e-14)
         good &= expect(f"short window, same prediction, {activation}", error(d1, d3), 1e-14)
         good &= error(H1, H3) > 1e-4
+
+    # Losses: H'^T e' is minus the gradient, by complex steps through network, link and loss; and at
+    # the mean prediction H'^T H' is H^T Var(d) H.
+    for outputs, options in [(1, {"kind": "cross_entropy"}), (4, {"kind": "cross_entropy"}),
+                             (2, {"kind": "poisson"}), (2, {"kind": "huber", "threshold": 0.3}),
+                             (2, {"kind": "quantile", "threshold": 1e-9, "quantile": 0.8})]:
+        loss = Loss(options)
+        network = Network(2, 3, outputs, "identity")
+        theta = rng.normal(0.0, 0.7, network.n_theta)
+        xs = list(rng.normal(0.0, 1.0, (6, 2)))
+        start = np.zeros(3)
+        H = bptt_jacobian(network, theta, network.unroll(theta, start, start, xs))
+        mu = loss.link(network.unrolled_output(theta, start, start, xs))
+        for scale in (0.5, 3.0):
+            d = np.array(targets_of(options, (scale * rng.normal(size=(1, outputs))).tolist())[0])
+            white = loss.whitened(mu, d - mu, H)
+            told = lambda th: np.array([loss.value(d, loss.link(  # noqa: E731
+                network.unrolled_output(th, start, start, xs)))])
+            good &= expect(f"loss {options['kind']}, {outputs} outputs",
+                           error(-white[1].T @ white[0], complex_steps(told, theta)[0]), 1e-13)
+        if options["kind"] == "cross_entropy":
+            V = np.diag(mu) - np.outer(mu, mu)
+            white = loss.whitened(mu, 0.0 * mu, H)
+            good &= expect("curvature is variance", error(white[1].T @ white[1], H.T @ V @ H), 1e-13)
 
     # Partitions: every index once.
     network = Network(2, 3, 2, "tanh")
