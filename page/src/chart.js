@@ -28,8 +28,7 @@ export class Chart {
       },
       axes: [
         { ...axis, incrs: steps, space: 90, size: 30, values: (plot, splits) => this.ticks(splits) },
-        { ...axis, space: 34, size: (plot, values) => 14 + 7 * Math.max(3, ...(values ?? []).map((text) => String(text).length)),
-          values: (plot, splits) => splits.map(format.number) },
+        { ...axis, space: 34, size: 60, values: (plot, splits) => splits.map(format.number) }, // one size: charts line up
       ],
       cursor: { y: false, drag: { x: true, setScale: false }, points: { size: 6 }, bind: { dblclick: () => null } },
       select: { show: true, left: 0, top: 0, width: 0, height: 0 },

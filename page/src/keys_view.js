@@ -7,7 +7,7 @@ import { address } from "./route.js";
 import { viewHeader } from "./series_view.js";
 import { LiveTable } from "./table.js";
 
-const pageSize = 50;
+const pageSize = 25;
 
 export class KeysView {
   constructor(page, stream, route) {

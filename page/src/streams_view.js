@@ -90,9 +90,9 @@ export class StreamsView {
       this.redraw();
     } catch {
       this.sparks.set(due.name, { at: now, samples: due.samples, values: [], anomalies: [] });
-    } finally {
-      this.loading = false;
     }
+    this.loading = false;
+    if (this.shown?.some((stream) => !stream.keys && !this.sparks.has(stream.name))) this.loadSparks();
   }
 
   inSight(name) {
