@@ -53,7 +53,7 @@ export class SeriesView {
     const tools = element("div", { class: "tools" }, this.targets(), this.window,
       button("−", "Zoom out", () => viewport.zoom(series, 1.5)), button("+", "Zoom in", () => viewport.zoom(series, 1 / 1.5)),
       button("◀", "Earlier", () => viewport.move(series, -0.3)), button("▶", "Later", () => viewport.move(series, 0.3)),
-      this.live = button("Live", "Back to the newest points", () => viewport.reset()));
+      this.live = button("Live", "Live: back to the newest points", () => viewport.reset()));
     const legend = element("ul", { class: "legend" }, ...[["target", "Target"], ["prediction", "Prediction"],
       ...(stream.interval ? [["band", `${format.percent(stream.interval).replace(".0", "")} interval`]] : []),
       ...(stream.horizon > 0 ? [["forecast", "Forecast"]] : []), ["anomaly", "Anomaly"]]

@@ -13,7 +13,7 @@ export function startTheme(button) {
     const dark = choice === "dark" || (choice === "system" && systemIsDark.matches);
     document.documentElement.dataset.theme = dark ? "dark" : "light";
     button.textContent = { system: "Auto", light: "Light", dark: "Dark" }[choice];
-    button.setAttribute("aria-label", `Colours: ${choice === "system" ? "as the system has them" : choice}. Change.`);
+    button.title = "Colours: as the system has them, light or dark";
     colours = null;
     for (const listener of listeners) listener();
   };
