@@ -17,8 +17,7 @@ bool EventStream::send(Text text, std::size_t events) {
   }
   if (texts_.empty()) moved_ = std::chrono::steady_clock::now();
   if (skipped_ > 0) {
-    const std::string say =
-        fmt::format("event: skipped\ndata: {{\"events\":{}}}\n\n", skipped_);
+    const std::string say = fmt::format("event: skipped\ndata: {{\"events\":{}}}\n\n", skipped_);
     skipped_ = 0;
     bytes_ += say.size();
     texts_.push_back(std::make_shared<const std::string>(say));

@@ -1,6 +1,8 @@
 // A response that goes on: events to one client, which may be slow.
 #pragma once
 
+#include <sys/types.h>
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -8,14 +10,13 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <sys/types.h>
 
 struct MHD_Connection;
 
 namespace kalstream::http {
 
-/// Holds no more than `most` bytes that the client has not taken; what does not fit is left out, and the
-/// next that fits is preceded by an event that says so. All from any thread.
+/// Holds no more than `most` bytes that the client has not taken; what does not fit is left out,
+/// and the next that fits is preceded by an event that says so. All from any thread.
 class EventStream {
  public:
   using Text = std::shared_ptr<const std::string>;

@@ -29,11 +29,6 @@ class Guard {
   /// Why it is not served; nothing: it is.
   std::optional<Response> refuse(const Request& request, Clock::time_point now);
 
-  /// The cookie that stands for the token, for pages, which cannot send headers with everything.
-  static constexpr const char* cookie = "kalstream_token";
-  bool is_token(std::string_view text) const;
-  bool has_token() const { return !options_.token.empty(); }
-
  private:
   struct Bucket {
     double left = 0;
@@ -41,6 +36,7 @@ class Guard {
   };
 
   bool knows_host(std::string_view host) const;
+  bool is_token(std::string_view text) const;
   bool shows_token(const Request& request) const;
   bool is_too_fast(const std::string& client, Clock::time_point now);
 

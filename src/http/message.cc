@@ -23,9 +23,8 @@ void add_query(Request& request, std::string_view text) {
     text.remove_prefix(std::min(text.size(), part.size() + 1));
     if (part.empty()) continue;
     const std::size_t is = part.find('=');
-    request.query.emplace_back(
-        percent_decoded(part.substr(0, is), true),
-        is == part.npos ? "" : percent_decoded(part.substr(is + 1), true));
+    request.query.emplace_back(percent_decoded(part.substr(0, is), true),
+                               is == part.npos ? "" : percent_decoded(part.substr(is + 1), true));
   }
 }
 

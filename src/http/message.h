@@ -24,7 +24,6 @@ struct Request {
   std::string origin;
   std::string fetch_site;  ///< Sec-Fetch-Site
   std::string authorization;
-  std::string cookie;
   std::string content_type;  ///< without parameters, in small letters
   std::string accept;
   std::string client;  ///< the address it comes from

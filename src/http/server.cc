@@ -45,8 +45,7 @@ std::string client_of(MHD_Connection* connection) {
   const auto* info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
   if (info == nullptr || info->client_addr == nullptr) return "";
   const sockaddr* address = info->client_addr;
-  const socklen_t size =
-      address->sa_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+  const socklen_t size = address->sa_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
   std::array<char, 64> text{};
   if (getnameinfo(address, size, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST) != 0)
     return "";
@@ -108,7 +107,8 @@ void Exchange::wake() {
 
 /// A connection, and until when its client has time for what it does.
 struct Server::Link {
-  static constexpr Clock::time_point::rep none = Clock::time_point::max().time_since_epoch().count();
+  static constexpr Clock::time_point::rep none =
+      Clock::time_point::max().time_since_epoch().count();
 
   int socket = -1;
   std::string client;
@@ -190,15 +190,14 @@ struct Server::Calls {
                              self.options_.max_body));
   }
 
-  static std::optional<Response> begin(Server& self, MHD_Connection* connection,
-                                       const char* method, Exchange& exchange) {
+  static std::optional<Response> begin(Server& self, MHD_Connection* connection, const char* method,
+                                       Exchange& exchange) {
     Request& request = exchange.request_;
     request.method = std::string_view(method) == "HEAD" ? "GET" : method;
     request.host = header(connection, MHD_HTTP_HEADER_HOST);
     request.origin = header(connection, MHD_HTTP_HEADER_ORIGIN);
     request.fetch_site = header(connection, "Sec-Fetch-Site");
     request.authorization = header(connection, MHD_HTTP_HEADER_AUTHORIZATION);
-    request.cookie = header(connection, MHD_HTTP_HEADER_COOKIE);
     request.content_type = media_type(header(connection, MHD_HTTP_HEADER_CONTENT_TYPE));
     request.accept = header(connection, MHD_HTTP_HEADER_ACCEPT);
     if (const Link* link = link_of(connection)) request.client = link->client;
@@ -345,18 +344,18 @@ Server::Server(ServerOptions options, Handler handler)
   sigset_t before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  daemon_ = MHD_start_daemon(
-      flags, 0, nullptr, nullptr, &Calls::access, this,                                       //
-      MHD_OPTION_EXTERNAL_LOGGER, &Calls::be_silent, nullptr,                                 //
-      MHD_OPTION_LISTEN_SOCKET, listener_,                                                    //
-      MHD_OPTION_CONNECTION_LIMIT, options_.max_connections,                                  //
-      MHD_OPTION_CONNECTION_MEMORY_LIMIT, connection_memory,                                  //
-      MHD_OPTION_CONNECTION_TIMEOUT, static_cast<unsigned>(options_.patience.count()),        //
-      MHD_OPTION_STRICT_FOR_CLIENT, 1,                                                        //
-      MHD_OPTION_URI_LOG_CALLBACK, &Calls::open, this,                                        //
-      MHD_OPTION_NOTIFY_CONNECTION, &Calls::notice, this,                                     //
-      MHD_OPTION_NOTIFY_COMPLETED, &Calls::close, this,                                       //
-      MHD_OPTION_ARRAY, more.data(), MHD_OPTION_END);
+  daemon_ = MHD_start_daemon(flags, 0, nullptr, nullptr, &Calls::access, this,        //
+                             MHD_OPTION_EXTERNAL_LOGGER, &Calls::be_silent, nullptr,  //
+                             MHD_OPTION_LISTEN_SOCKET, listener_,                     //
+                             MHD_OPTION_CONNECTION_LIMIT, options_.max_connections,   //
+                             MHD_OPTION_CONNECTION_MEMORY_LIMIT, connection_memory,   //
+                             MHD_OPTION_CONNECTION_TIMEOUT,
+                             static_cast<unsigned>(options_.patience.count()),    //
+                             MHD_OPTION_STRICT_FOR_CLIENT, 1,                     //
+                             MHD_OPTION_URI_LOG_CALLBACK, &Calls::open, this,     //
+                             MHD_OPTION_NOTIFY_CONNECTION, &Calls::notice, this,  //
+                             MHD_OPTION_NOTIFY_COMPLETED, &Calls::close, this,    //
+                             MHD_OPTION_ARRAY, more.data(), MHD_OPTION_END);
   if (daemon_ != nullptr) watch_ = std::thread([this] { watch(); });
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (daemon_ != nullptr) return;

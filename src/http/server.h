@@ -26,8 +26,8 @@ struct ServerOptions {
   std::string address = "127.0.0.1";  ///< numeric
   std::uint16_t port = 0;             ///< 0: a free one
   GuardOptions guard;
-  std::size_t max_body = std::size_t{16} << 20;      ///< of one request
-  std::size_t max_bodies = std::size_t{256} << 20;   ///< of all that wait for an answer
+  std::size_t max_body = std::size_t{16} << 20;     ///< of one request
+  std::size_t max_bodies = std::size_t{256} << 20;  ///< of all that wait for an answer
   unsigned max_connections = 2000;
   std::chrono::seconds patience{60};  ///< with a client that sends its request, or waits with it
   std::chrono::seconds sending{300};  ///< with one that takes its answer
@@ -75,7 +75,6 @@ class Server {
   Server& operator=(const Server&) = delete;
 
   std::uint16_t port() const { return port_; }
-  const Guard& guard() const { return guard_; }
 
   /// Nobody new is let in; requests under way are answered. Waits until they are, or for so long.
   void stop(std::chrono::milliseconds most);

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <nlohmann/json.hpp>
 
-#include "kalstream/settings.h"
+#include "io/schema_json.h"
 
 namespace kalstream::serve {
 
@@ -32,14 +33,15 @@ void Board::settle(const Engine& engine) {
   if (!engine.settled()) return;
   settled_ = true;
   targets_ = engine.schema().target_names();
+  schema_ = nlohmann::ordered_json::parse(schema_json(engine.schema(), nullptr)).dump();
   naive_.emplace(targets_.size());
   if (keys_) all_ = std::make_unique<Points>(budget_, targets_.size(), limits_.of_key);
   ++event_;
 }
 
 void Board::answered(const Answer& answer, std::int64_t at) {
-  const bool sample = answer.status == Answer::Status::predicted ||
-                      answer.status == Answer::Status::learnt;
+  const bool sample =
+      answer.status == Answer::Status::predicted || answer.status == Answer::Status::learnt;
   const bool label = answer.status == Answer::Status::labelled;
   if (!sample && !label) return;
   const std::lock_guard lock(mutex_);
@@ -58,9 +60,12 @@ void Board::answered(const Answer& answer, std::int64_t at) {
     if (all_) all_->label(answer, true);
     constexpr std::size_t most = 1000;
     if (labels_.size() == most) labels_.pop_front();
-    labels_.push_back({event_, std::string(answer.key), answer.sample,
+    labels_.push_back({event_,
+                       std::string(answer.key),
+                       answer.sample,
                        {answer.target.begin(), answer.target.end()},
-                       {answer.surprise.begin(), answer.surprise.end()}, answer.anomaly});
+                       {answer.surprise.begin(), answer.surprise.end()},
+                       answer.anomaly});
     return;
   }
   model.samples = answer.sample;
@@ -107,8 +112,8 @@ Points& Board::points_for(Model& model) {
   if (model.points) {
     shown_.splice(shown_.begin(), shown_, model.shown);
   } else {
-    model.points = std::make_unique<Points>(budget_, targets_.size(),
-                                            keys_ ? limits_.of_key : limits_.points);
+    model.points =
+        std::make_unique<Points>(budget_, targets_.size(), keys_ ? limits_.of_key : limits_.points);
     shown_.push_front(&model);
     model.shown = shown_.begin();
   }
@@ -140,6 +145,7 @@ void Board::clear() {
   while (!models_.empty()) erase(models_.begin());
   settled_ = false;
   targets_.clear();
+  schema_ = "null";
   all_.reset();
   naive_.reset();
   labels_.clear();
@@ -171,6 +177,11 @@ void Board::count(const Engine& engine) {
   errors_ = scores->errors().all();
   recent_errors_ = scores->errors().recent();
   if (interval_ > 0 && scores->intervals() > 0) coverage_recent_ = scores->recent_coverage();
+}
+
+void Board::set_options(std::string json) {
+  const std::lock_guard lock(mutex_);
+  options_ = std::move(json);
 }
 
 void Board::set_status(StreamStatus status) {

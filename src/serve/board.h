@@ -55,20 +55,23 @@ class Board {
   void count(const Engine& engine);
   /// All that changes slowly: now and then.
   void set_status(StreamStatus status);
+  void set_options(std::string json);
   void forget(const std::string& key);
   /// Nothing has been learnt.
   void clear();
 
   // ---- By anybody.
   const std::string& name() const { return name_; }
-  std::uint64_t events() const;  ///< that there have been, so that one can tell whether there is news
+  std::uint64_t events()
+      const;  ///< that there have been, so that one can tell whether there is news
   StreamStatus status() const;
   std::vector<std::string> targets() const;
   /// The place of a target by its name; nothing if there is none. The first, if the name is empty.
   std::optional<std::size_t> target(std::string_view name) const;
 
   /// As the API has them (docs/serve.md): a stream; its recent points; its models; …
-  std::string stream_json(std::string_view more = "") const;
+  enum class Detail : std::uint8_t { brief, experts, all };
+  std::string stream_json(Detail detail = Detail::brief) const;
   std::string history_json(const View& view, std::size_t points) const;
   std::string models_json(const ModelQuery& query) const;
   std::string experts_json() const;
@@ -81,6 +84,8 @@ class Board {
     std::uint64_t last = 0;
   };
   News news(const View& view, std::uint64_t since, std::size_t most) const;
+  /// The same of warnings alone.
+  News warnings(std::uint64_t since) const;
 
  private:
   struct Forecast {
@@ -92,7 +97,7 @@ class Board {
   // What is known of a key; of a stream without keys there is one, with an empty key.
   struct Model {
     std::string key;
-    std::unique_ptr<Points> points;  // none: there was no room any more
+    std::unique_ptr<Points> points;     // none: there was no room any more
     std::list<Model*>::iterator shown;  // where it is in shown_, if it has points
     Forecast forecast;
     std::vector<double> last_target;
@@ -126,6 +131,7 @@ class Board {
   void score(Model& model, const Answer& answer);
   const Model* find(const View& view) const;
   const Points* points_of(const View& view) const;
+  void append_warnings(News& news, const std::vector<Warned>& warnings) const;
 
   const std::string name_;
   const std::string learner_;
@@ -157,6 +163,8 @@ class Board {
   std::uint64_t model_count_ = 0;
   std::uint64_t memory_ = 0;
   StreamStatus status_;
+  std::string options_ = "{}";   // JSON
+  std::string schema_ = "null";  // the same
 };
 
 std::int64_t milliseconds_now();

@@ -89,13 +89,15 @@ void append_key(std::string& to, const std::optional<std::string>& key) {
 
 /// Whether the text holds the pattern, in small letters or capitals.
 bool holds(std::string_view text, std::string_view pattern) {
-  const auto same = [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); };
+  const auto same = [](unsigned char a, unsigned char b) {
+    return std::tolower(a) == std::tolower(b);
+  };
   return !std::ranges::search(text, pattern, same).empty() || pattern.empty();
 }
 
 }  // namespace
 
-std::string Board::stream_json(std::string_view more) const {
+std::string Board::stream_json(Detail detail) const {
   const std::lock_guard lock(mutex_);
   std::string to = "{\"name\":";
   http::append_quoted(to, name_);
@@ -131,7 +133,25 @@ std::string Board::stream_json(std::string_view more) const {
   to += '}';
   append_field(to, "refused", counts_.refused);
   append_field(to, "memory_bytes", memory_);
-  to += more;
+  if (detail == Detail::all) {
+    to += ",\"options\":" + options_ + ",\"schema\":" + schema_ + ",\"scores\":{\"samples\":";
+    fmt::format_to(std::back_inserter(to), "{}", counts_.samples);
+    append_field(to, "learnt", counts_.learnt);
+    append_field(to, "nse", errors_.nse);
+    append_field(to, "rmse", errors_.rmse);
+    append_field(to, "mae", errors_.mae);
+    append_field(to, "nse_recent", recent_errors_.nse);
+    append_field(to, "rmse_recent", recent_errors_.rmse);
+    append_field(to, "mae_recent", recent_errors_.mae);
+    append_field(to, "naive_nse_recent", naive);
+    append_field(to, "coverage", status_.coverage);
+    append_field(to, "coverage_recent", coverage_recent_);
+    to += '}';
+  }
+  if (detail != Detail::brief) {
+    to += ",\"experts\":";
+    append_experts(to, status_);
+  }
   to += '}';
   return to;
 }
@@ -157,7 +177,8 @@ std::string Board::history_json(const View& view, std::size_t most) const {
       shown = Shown(*points, points->size() - std::min(most, points->size()), view.target);
     const Model* model = find(view);
     if (model != nullptr)
-      forecast = ShownForecast(model->forecast, view.target, std::max<std::size_t>(1, targets.size()));
+      forecast =
+          ShownForecast(model->forecast, view.target, std::max<std::size_t>(1, targets.size()));
     if (keys_)
       end += "null";
     else
@@ -171,6 +192,17 @@ std::string Board::history_json(const View& view, std::size_t most) const {
     else if (naive_)
       naive = naive_->recent().nse;
     append_field(end, "naive_nse_recent", naive);
+    constexpr std::size_t told = 50;
+    const std::size_t first = warnings_.size() - std::min(told, warnings_.size());
+    end += ",\"warnings\":";
+    append_list(end, warnings_.size() - first, [&](std::size_t k) {
+      const Warned& warning = warnings_[first + k];
+      end += "{\"key\":null";
+      append_field(end, "kind", warning.kind);
+      append_field(end, "text", warning.text);
+      append_field(end, "at", static_cast<std::uint64_t>(warning.at));
+      end += '}';
+    });
   }
   std::string to = "{\"stream\":";
   http::append_quoted(to, name_);
@@ -286,7 +318,8 @@ Board::News Board::news(const View& view, std::uint64_t since, std::size_t most)
       shown = Shown(*points, first, view.target);
     }
     if (const Model* model = find(view); model != nullptr && !shown.points.empty())
-      forecast = ShownForecast(model->forecast, view.target, std::max<std::size_t>(1, targets_.size()));
+      forecast =
+          ShownForecast(model->forecast, view.target, std::max<std::size_t>(1, targets_.size()));
     for (const Label& label : labels_)
       if (label.event > since && (!view.key || label.key == *view.key)) labels.push_back(label);
     for (const Warned& warning : warnings_)
@@ -335,14 +368,35 @@ Board::News Board::news(const View& view, std::uint64_t since, std::size_t most)
     append_field(to, "anomaly", label.anomaly);
     to += "}\n\n";
   }
+  append_warnings(news, warnings);
+  return news;
+}
+
+void Board::append_warnings(News& news, const std::vector<Warned>& warnings) const {
+  std::string& to = news.text;
   for (const Warned& warning : warnings) {
-    begin("warning", warning.event);
+    ++news.events;
+    fmt::format_to(std::back_inserter(to),
+                   "id: {}\nevent: warning\ndata: {{\"stream\":", warning.event);
+    http::append_quoted(to, name_);
     to += ",\"key\":null";
     append_field(to, "kind", warning.kind);
     append_field(to, "text", warning.text);
     append_field(to, "at", static_cast<std::uint64_t>(warning.at));
     to += "}\n\n";
   }
+}
+
+Board::News Board::warnings(std::uint64_t since) const {
+  News news;
+  std::vector<Warned> warnings;
+  {
+    const std::lock_guard lock(mutex_);
+    news.last = event_;
+    for (const Warned& warning : warnings_)
+      if (warning.event > since) warnings.push_back(warning);
+  }
+  append_warnings(news, warnings);
   return news;
 }
 

@@ -37,7 +37,7 @@ class BodyRecords final : public Source {
   std::string go_on() override { return ""; }
   bool can_go_back() const override { return true; }
 
-  std::uint64_t entry = 1;  ///< of the log, the next after what was taken
+  std::uint64_t entry = 1;          ///< of the log, the next after what was taken
   std::uint64_t written_entry = 1;  ///< the same in the last state that was written
 
  private:

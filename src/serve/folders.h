@@ -20,7 +20,8 @@ void unmark(const std::string& folder, Mark mark, System& system);
 bool is_marked(const std::string& folder, Mark mark, System& system);
 
 /// Files and folders in it but these.
-void remove_all_but(const std::string& folder, const std::vector<std::string>& kept, System& system);
+void remove_all_but(const std::string& folder, const std::vector<std::string>& kept,
+                    System& system);
 /// With all that is in it, its marks last.
 void remove_folder(const std::string& folder, System& system);
 void make_folder(const std::string& path, System& system);

@@ -28,8 +28,8 @@ struct Input {
   std::string_view body;
 };
 
-/// Files of entries, each with its number, its length and a checksum. An entry is there whole, or it is the
-/// last and was never acknowledged.
+/// Files of entries, each with its number, its length and a checksum. An entry is there whole, or
+/// it is the last and was never acknowledged.
 class InputLog {
  public:
   /// In a folder that is there. With `sync`, an entry survives the loss of power, too. Throws
@@ -45,10 +45,10 @@ class InputLog {
   /// The entry is there, or nothing has changed.
   void append(const Input& input);
 
-  std::uint64_t next() const { return next_; }           ///< number of the next entry
-  std::uint64_t bytes() const { return bytes_; }         ///< since the file was begun
-  void begin_file() { file_.close(); }                   ///< with the next entry
-  void remove_before(std::uint64_t number);              ///< files that hold only earlier ones
+  std::uint64_t next() const { return next_; }    ///< number of the next entry
+  std::uint64_t bytes() const { return bytes_; }  ///< since the file was begun
+  void begin_file() { file_.close(); }            ///< with the next entry
+  void remove_before(std::uint64_t number);       ///< files that hold only earlier ones
 
  private:
   std::string path_of(std::uint64_t first) const;

@@ -1,13 +1,13 @@
 // Pieces of JSON, appended.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <cstdint>
 #include <iterator>
 #include <string>
 #include <string_view>
-
-#include <fmt/format.h>
 
 #include "http/message.h"
 

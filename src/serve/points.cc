@@ -17,7 +17,8 @@ void Points::add(std::uint64_t event, std::int64_t at, const Answer& answer, boo
   if (has_room) ++taken_;
   if (has_room || points_.size() < std::min(least, most_)) {
     // Room is made at the end, so the ring must begin at its beginning.
-    std::rotate(points_.begin(), points_.begin() + static_cast<std::ptrdiff_t>(first_), points_.end());
+    std::rotate(points_.begin(), points_.begin() + static_cast<std::ptrdiff_t>(first_),
+                points_.end());
     std::rotate(numbers_.begin(), numbers_.begin() + static_cast<std::ptrdiff_t>(first_ * targets_),
                 numbers_.end());
     first_ = 0;

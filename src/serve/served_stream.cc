@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "data/dataset.h"
-#include "io/schema_json.h"
 #include "kalstream/snapshot.h"
 #include "learner/footprint.h"
 #include "schema/rules.h"
+#include "serve/description.h"
 #include "serve/folders.h"
 #include "stores/file_store.h"
 #include "stores/folder_store.h"
@@ -32,17 +32,18 @@ EngineOptions limited(EngineOptions options, const StreamSurroundings& around) {
   options.max_models = around.max_models;
   options.memory = around.memory;
   options.recipe = [make = std::move(options.recipe), around](std::size_t inputs,
-                                                               std::size_t outputs) {
+                                                              std::size_t outputs) {
     Recipe recipe = make(inputs, outputs);
     recipe.options.validate();
     const double needed = footprint(recipe.options).bytes;
     const double left = static_cast<double>(around.memory) -
                         static_cast<double>(std::min(around.memory, around.memory_used()));
     if (around.memory != ModelLimits::none && needed > left)
-      throw std::invalid_argument(fmt::format(
-          "the learner would take {:.0f} MiB, and {:.0f} MiB are left of --memory; choose a smaller "
-          "one, delete streams, or allow for more",
-          needed / 0x1p20, left / 0x1p20));
+      throw std::invalid_argument(
+          fmt::format("the learner would take {:.0f} MiB, and {:.0f} MiB are left of --memory; "
+                      "choose a smaller "
+                      "one, delete streams, or allow for more",
+                      needed / 0x1p20, left / 0x1p20));
     return recipe;
   };
   return options;
@@ -83,9 +84,9 @@ struct ServedStream::Parts {
   Record record;
   std::optional<AnswerWriter> json;  // once the fields are known
   std::optional<AnswerWriter> csv;
-  std::uint64_t kept = 1;           // the log's next entry, in the last checkpoint …
-  std::uint64_t kept_before = 1;    // … in the one before it …
-  std::uint64_t being_kept = 1;     // … and in the one under way
+  std::uint64_t kept = 1;         // the log's next entry, in the last checkpoint …
+  std::uint64_t kept_before = 1;  // … in the one before it …
+  std::uint64_t being_kept = 1;   // … and in the one under way
   std::uint64_t checkpoints_seen = 0;
   std::uint64_t store_failures = 0;
 };
@@ -109,7 +110,9 @@ ServedStream::ServedStream(std::string name, StreamSettings settings, std::int64
       folder_(std::move(folder)),
       around_(std::move(surroundings)),
       board_(std::move(name), settings_.learner, created, around_.board, around_.points),
-      strand_(std::make_shared<Strand>(around_.threads)) {}
+      strand_(std::make_shared<Strand>(around_.threads)) {
+  board_.set_options(to_json(settings_));
+}
 
 ServedStream::~ServedStream() = default;
 
@@ -118,32 +121,28 @@ std::string ServedStream::failure() const {
   return failure_;
 }
 
-std::string ServedStream::schema_json() const {
-  const std::lock_guard lock(mutex_);
-  return schema_json_;
-}
-
 // ---- What is asked, in its order.
 
 void ServedStream::run(Done done, std::function<void()> job) {
-  strand_->post([self = shared_from_this(), done = std::move(done),
-                 job = std::move(job)](Clock::time_point) {
-    try {
-      job();
-      done(nullptr);
-    } catch (const Refusal& refusal) {
-      done(&refusal);
-    } catch (const std::exception& error) {
-      const Refusal refusal(500, "failed", error.what());
-      done(&refusal);
-    }
-    return true;
-  });
+  strand_->post(
+      [self = shared_from_this(), done = std::move(done), job = std::move(job)](Clock::time_point) {
+        try {
+          job();
+          done(nullptr);
+        } catch (const Refusal& refusal) {
+          done(&refusal);
+        } catch (const std::exception& error) {
+          const Refusal refusal(500, "failed", error.what());
+          done(&refusal);
+        }
+        return true;
+      });
 }
 
-void ServedStream::open(Done done) {
-  run(std::move(done), [this] {
+void ServedStream::open(bool is_new, Done done) {
+  run(std::move(done), [this, is_new] {
     try {
+      if (is_new) write_description(folder_, name(), created_, settings_, *around_.system);
       start();
     } catch (const std::exception& error) {
       fail(error.what());
@@ -200,8 +199,7 @@ void ServedStream::forget_model(std::string key, Done done) {
   run(std::move(done), [this, key = std::move(key)] {
     if (!parts_) refuse_failed();
     Parts& p = *parts_;
-    if (!p.engine.state_of(key))
-      throw Refusal(404, "no_model", "there is no model of this key");
+    if (!p.engine.state_of(key)) throw Refusal(404, "no_model", "there is no model of this key");
     try {
       p.log.append({.kind = Input::Kind::forget, .at = milliseconds_now(), .key = key});
     } catch (const std::exception& error) {
@@ -445,12 +443,6 @@ void ServedStream::settle() {
   p.json.emplace(shape_of(p.engine, /*json=*/true));
   p.csv.emplace(shape_of(p.engine, /*json=*/false));
   for (const std::string& remark : remarks(p.engine.schema())) p.monitor.say(remark);
-  const Models* models = p.engine.models();
-  const StreamModel* model = models == nullptr ? nullptr : models->only();
-  std::string json = kalstream::schema_json(p.engine.schema(),
-                                            model == nullptr ? nullptr : &model->learner());
-  const std::lock_guard lock(mutex_);
-  schema_json_ = std::move(json);
 }
 
 void ServedStream::see_engine() {
@@ -472,7 +464,7 @@ void ServedStream::tick(bool a_second_has_passed) {
   const bool due = a_second_has_passed && quiet_seconds_ <= until_nothing_changes;
   constexpr int look_again = 15;  // a checkpoint may have become due
   const bool now_and_then = a_second_has_passed && quiet_seconds_ % look_again == 0;
-  if (!due && !now_and_then && !committing_) return;
+  if (!due && !now_and_then && !committing_ && !asked_) return;
   if (ticking_.exchange(true)) return;
   strand_->post([self = shared_from_this(), a_second_has_passed](Clock::time_point until) {
     self->ticking_ = false;
@@ -487,7 +479,8 @@ void ServedStream::look_at_clock(Clock::time_point until, bool a_second_has_pass
     const std::uint64_t own = p.engine.memory();
     const std::uint64_t all = around_.memory_used();
     if (p.engine.has_keys()) p.engine.set_memory_beside(all - std::min(all, own));
-    p.checkpoints.look_at_clock(/*asked=*/p.log.bytes() > longest_log, /*idle=*/true);
+    p.checkpoints.look_at_clock(/*asked=*/asked_.exchange(false) || p.log.bytes() > longest_log,
+                                /*idle=*/true);
     while (p.checkpoints.patience() == 0ms && Clock::now() < until) p.checkpoints.go_on(true);
     if (p.source.written_entry != p.being_kept) {
       p.being_kept = p.source.written_entry;

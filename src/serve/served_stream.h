@@ -30,8 +30,8 @@ struct StreamSurroundings {
   BoardLimits board;
   Cadence cadence;
   bool sync = false;
-  std::size_t max_models = 10'000;            ///< in memory, of one stream
-  std::uint64_t memory = ModelLimits::none;   ///< for all streams
+  std::size_t max_models = 10'000;           ///< in memory, of one stream
+  std::uint64_t memory = ModelLimits::none;  ///< for all streams
   std::function<std::uint64_t()> memory_used = [] { return std::uint64_t{0}; };
   std::function<void(const std::string&)> say = [](const std::string&) {};
   System* system = &System::real();
@@ -50,8 +50,9 @@ class Refusal : public std::runtime_error {
   std::string code_;
 };
 
-/// Everything asked of it is done in the order it was asked, by the service's threads; what it tells comes back
-/// by a call from there. What has been answered is on disk, and what is on disk is taken again after a crash.
+/// Everything asked of it is done in the order it was asked, by the service's threads; what it
+/// tells comes back by a call from there. What has been answered is on disk, and what is on disk is
+/// taken again after a crash.
 class ServedStream : public std::enable_shared_from_this<ServedStream> {
  public:
   using Clock = std::chrono::steady_clock;
@@ -73,8 +74,8 @@ class ServedStream : public std::enable_shared_from_this<ServedStream> {
   std::string failure() const;
   std::uint64_t memory() const { return memory_; }
 
-  /// Goes on from what is in the folder. The rest waits for it.
-  void open(Done done);
+  /// Goes on from what is in the folder, or makes it. The rest waits for it.
+  void open(bool is_new, Done done);
   /// Samples: `owner` holds what the input refers to. Answers are lines, or the elements of a list.
   void take(Input input, std::shared_ptr<const void> owner, Answered answered);
   void put_model(std::string key, std::string state, Done done);
@@ -89,8 +90,7 @@ class ServedStream : public std::enable_shared_from_this<ServedStream> {
 
   /// From time to time: checkpoints, and what is seen of it.
   void tick(bool a_second_has_passed);
-  /// The schema as JSON; "null" before it is known.
-  std::string schema_json() const;
+  void ask_for_checkpoint() { asked_ = true; }
 
  private:
   struct Parts;  // that are made anew by a reset
@@ -123,12 +123,12 @@ class ServedStream : public std::enable_shared_from_this<ServedStream> {
   std::atomic<float> work_per_sample_{1};  // seconds, lately
   std::atomic<bool> ticking_{false};       // a tick is posted
   std::atomic<bool> committing_{false};
+  std::atomic<bool> asked_{false};  // for a checkpoint
   std::atomic<std::uint64_t> changes_{0};
   std::uint64_t seen_changes_ = 0;  // by the clock
   int quiet_seconds_ = 0;
   mutable std::mutex mutex_;  // of what follows
   std::string failure_;
-  std::string schema_json_ = "null";
 };
 
 }  // namespace kalstream::serve

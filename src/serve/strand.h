@@ -35,8 +35,8 @@ class WorkThreads {
   std::vector<std::thread> threads_;
 };
 
-/// Jobs one after the other. One that takes long is done in parts, and between them the other strands
-/// have their turn.
+/// Jobs one after the other. One that takes long is done in parts, and between them the other
+/// strands have their turn.
 class Strand : public std::enable_shared_from_this<Strand> {
  public:
   using Clock = std::chrono::steady_clock;
