@@ -142,6 +142,17 @@ bench-stream: build
 	@tools/install-packages.sh python3 util-linux
 	@bench/stream.py
 
+# What `kalstream serve` costs: the table of docs/serve.md
+.PHONY: bench-serve bench-http
+bench-serve: build
+	@tools/install-packages.sh python3 wrk
+	@bench/serve.py
+
+# Three HTTP libraries at what it does most (docs/decisions/0009-libmicrohttpd.md)
+bench-http:
+	@tools/install-packages.sh g++ python3 wrk libmicrohttpd-dev libboost-dev libcpp-httplib-dev
+	@bench/http/measure.py
+
 # How well surprise finds labelled anomalies, by the rules of Numenta's benchmark (docs/anomalies.md)
 bench-anomalies: build
 	@experiments/anomalies.py $(ANOMALY_OPTIONS)
