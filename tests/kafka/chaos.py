@@ -24,7 +24,7 @@ import topics
 import verify
 from broker import HOME, Broker
 from processes import Late, exit_on_signals, wait_for
-from workers import SESSION, Worker
+from workers import TIMES, Worker
 from workload import FIELDS, LEARNING, records
 
 PARTITIONS = 6
@@ -41,7 +41,7 @@ class Chaos:
         self.seed, self.folder = seed, folder
         names = ["--brokers", broker.address, "--input", self.input, "--output", self.output, "--name", self.name]
         self.command = [program, "fleet", *names, *FIELDS, *LEARNING, "--snapshot-every", "500",
-                        "--kafka", f"session.timeout.ms={SESSION}"]
+                        *TIMES]
         self.workers = []
         self.happened = collections.Counter()
         self.ended = collections.Counter()  # exits that nobody asked for, by code

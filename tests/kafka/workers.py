@@ -10,16 +10,18 @@ import time
 
 from processes import spawn
 
-SESSION = 3000  # milliseconds until the group gives up a worker that is silent
+# A session of three seconds, so that a worker that is silent is given up soon
+TIMES = ["--kafka", "session.timeout.ms=3000", "--kafka", "heartbeat.interval.ms=500"]
 
 
 class Worker:
     """One instance of the fleet; started again and again under the same name."""
 
-    def __init__(self, command, name, folder):
+    def __init__(self, command, name, folder, environment=None):
         self.name = name
         self.cache = pathlib.Path(folder, name)
         self.command = [*command, "--instance", name, "--cache", self.cache]
+        self.environment = environment
         self.said = collections.deque(maxlen=400)
         self.process = None
         self.starts = 0
@@ -28,7 +30,8 @@ class Worker:
     def start(self):
         self.starts += 1
         self.killed = False
-        self.process = spawn(self.command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.process = spawn(self.command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                             env=self.environment)
         threading.Thread(target=self._listen, args=(self.process,), daemon=True).start()
         return self
 
