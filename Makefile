@@ -50,6 +50,50 @@ soak: test-packages
 	tests/soak/faults.py build/release/kalstream
 	build/release/kalstream_soak $(SOAK)
 
+# A fleet on a real broker: Apache Kafka from Maven under build/kafka, on loopback (docs/fleet.md)
+.PHONY: fleet test-kafka soak-kafka bench-fleet test-engines kafka
+KAFKA_VENV := build/kafka-venv
+KAFKA_PYTHON := $(KAFKA_VENV)/bin/python
+
+$(KAFKA_VENV)/ready: tests/kafka/requirements.txt
+	@python3 -c 'import ensurepip' 2>/dev/null || tools/install-packages.sh python3-venv
+	python3 -m venv $(KAFKA_VENV)
+	$(KAFKA_VENV)/bin/pip install --quiet --only-binary :all: -r tests/kafka/requirements.txt
+	@touch $@
+
+kafka: build $(KAFKA_VENV)/ready
+	@tools/install-packages.sh openjdk-17-jre-headless maven
+	@$(KAFKA_PYTHON) tests/kafka/broker.py fetch
+
+# Watch one: two workers, a thousand devices, a worker killed, nothing lost; a minute
+fleet: kafka
+	@$(KAFKA_PYTHON) tools/fleet-demo.py build/release/kalstream
+
+# Quick cases, then two runs of random events
+test-kafka: kafka
+	$(KAFKA_PYTHON) -m pytest -p no:cacheprovider tests/kafka
+	$(KAFKA_PYTHON) tests/kafka/chaos.py build/release/kalstream
+
+soak-kafka: kafka
+	$(KAFKA_PYTHON) tests/kafka/chaos.py build/release/kalstream --seeds 11,12,13,14,15,16,17,18,19,20 \
+	  --records 100000 --events 40
+
+# Silence after a kill, latency, state written, rate, memory: the tables of docs/fleet.md
+bench-fleet: kafka
+	@$(KAFKA_PYTHON) bench/fleet.py build/release/kalstream
+
+# kalstream within Spark and Quix Streams: the examples, tried (half a gigabyte is installed)
+ENGINES_VENV := build/engines-venv
+
+$(ENGINES_VENV)/ready: examples/engines/requirements.txt tests/kafka/requirements.txt
+	@python3 -c 'import ensurepip' 2>/dev/null || tools/install-packages.sh python3-venv
+	python3 -m venv $(ENGINES_VENV)
+	$(ENGINES_VENV)/bin/pip install --quiet -r examples/engines/requirements.txt -r tests/kafka/requirements.txt
+	@touch $@
+
+test-engines: kafka python $(ENGINES_VENV)/ready
+	PYTHONPATH=build/release/python $(ENGINES_VENV)/bin/python -m pytest -p no:cacheprovider examples
+
 # Fuzzers, SECONDS each, all or one TARGET (csv, mat, snapshot, …): docs/robustness.md
 SECONDS := 60
 TARGET := $(patsubst tests/fuzz/%_fuzz.cc,%,$(wildcard tests/fuzz/*_fuzz.cc))

@@ -20,7 +20,7 @@ import tempfile
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from processes import exit_on_signals, spawn, wait_for
+from processes import exit_on_signals, new_folder, spawn, wait_for
 
 VERSION = "4.3.1"
 HOME = pathlib.Path(__file__).resolve().parents[2] / "build" / "kafka"
@@ -78,7 +78,7 @@ class Broker:
 
     def __init__(self, nodes=1, secure=False, settings=None):
         self.jars = fetch()
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="broker-", dir=HOME))
+        self.folder = new_folder("broker-", HOME)
         self.count, self.secure, self.settings = nodes, secure, settings or {}
         self.nodes = range(1, nodes + 1)
         self.running = {}
@@ -269,10 +269,7 @@ def main():
         print(broker.address, flush=True)
         if options.secure:
             print(f"{broker.secure_address} (TLS by {broker.authority}, user {USER}, password {PASSWORD})", flush=True)
-        try:
-            signal.pause()
-        except KeyboardInterrupt:
-            pass
+        signal.pause()
 
 
 if __name__ == "__main__":

@@ -15,7 +15,6 @@ import random
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 
 from confluent_kafka import KafkaException
@@ -23,7 +22,7 @@ from confluent_kafka import KafkaException
 import topics
 import verify
 from broker import HOME, Broker
-from processes import Late, exit_on_signals, wait_for
+from processes import Late, exit_on_signals, new_folder, wait_for
 from workers import TIMES, Worker
 from workload import FIELDS, LEARNING, records
 
@@ -175,6 +174,8 @@ class Chaos:
             raise verify.Wrong(f"{len(inputs)} inputs instead of {self.options.records}")
         wanted = verify.expected(self.program, [*FIELDS, *LEARNING], inputs)
         given = verify.check_answers(inputs, outputs, wanted)
+        some = {f"d{k:03d}".encode() for k in range(0, self.options.keys, 10)}
+        verify.check_chains([message for message in outputs if message.key in some])
         verify.check_dead_letters(inputs, given, topics.read(address, f"{self.name}-dead"))
         for key in self.source.sample(sorted({f"d{k:03d}" for k in range(self.options.keys // 3)}), 3):
             out = pathlib.Path(self.folder, f"{self.name}-{key}.kal")
@@ -186,15 +187,10 @@ class Chaos:
 
 def run_seed(program, broker, seed, options):
     begin = time.monotonic()
-    with tempfile.TemporaryDirectory(dir=HOME) as folder:
-        chaos = Chaos(program, broker, seed, options, folder)
-        try:
-            chaos.prepare()
-            chaos.run()
-            answers = chaos.finish()
-        finally:
-            for worker in chaos.workers:
-                worker.end(signal.SIGKILL)
+    chaos = Chaos(program, broker, seed, options, new_folder("workers-", HOME))
+    chaos.prepare()
+    chaos.run()
+    answers = chaos.finish()
     events = ", ".join(f"{count} {kind}" for kind, count in sorted(chaos.happened.items()))
     ended = sum(chaos.ended.values())
     print(f"seed {seed}: {answers} inputs, each answered once, equal to the bit; {len(chaos.workers)} workers; events: {events}"

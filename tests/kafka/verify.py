@@ -48,10 +48,13 @@ def expected(program, options, inputs):
 
 
 def plain(line):
-    """An answer without the place of what was refused, which a stream and a fleet tell in their own ways."""
+    """An answer without the place of what was refused, and without the reason for what is no JSON object, which a stream
+    and a fleet tell in their own ways."""
     answer = json.loads(line)
     if answer.get("status") != "refused":
         return line
+    if "JSON" in answer["error"] or "objects and arrays" in answer["error"]:
+        return "no JSON object"
     return json.dumps({"status": "refused", "error": PLACE.sub("", answer["error"])})
 
 
@@ -89,6 +92,30 @@ def check_answers(inputs, outputs, wanted):
         shown = "\n".join(f"  {place}\n    fleet:  {line}\n    stream: {other}" for place, line, other in differ[:5])
         raise Wrong(f"{len(differ)} of {len(given)} answers are not those of an unbroken stream:\n{shown}")
     return given
+
+
+def check_chains(outputs):
+    """Each answer of a key is chained to the one before it, from the first after a tombstone; what is refused, late or
+    forgotten may be of no model, and then stands alone."""
+    before = {}
+    for message in outputs:
+        lone, text = _chained(0, message.value), message.headers["kalstream-chain"]
+        follows = _chained(before.get(message.key, 0), message.value)
+        status = json.loads(message.value)["status"]
+        if int(text, 16) == follows:
+            before[message.key] = follows
+        elif int(text, 16) != lone or status not in ("refused", "late", "forgotten"):
+            raise Wrong(f"the chain of {message.key} breaks at {message.headers['kalstream-input']}")
+        if status == "forgotten":
+            before.pop(message.key, None)
+
+
+def _chained(before, answer):
+    """FNV-1a of 64 bits, which goes on from the number before."""
+    number = before ^ 0xCBF29CE484222325
+    for byte in answer:
+        number = ((number ^ byte) * 0x100000001B3) & 0xFFFFFFFFFFFFFFFF
+    return number
 
 
 def check_dead_letters(inputs, given, letters):
