@@ -92,7 +92,7 @@ $(ENGINES_VENV)/ready: examples/engines/requirements.txt tests/kafka/requirement
 	@touch $@
 
 test-engines: kafka python $(ENGINES_VENV)/ready
-	PYTHONPATH=build/release/python $(ENGINES_VENV)/bin/python -m pytest -p no:cacheprovider examples
+	PYTHONPATH=$(CURDIR)/build/release/python $(ENGINES_VENV)/bin/python -m pytest -p no:cacheprovider examples
 
 # Fuzzers, SECONDS each, all or one TARGET (csv, mat, snapshot, …): docs/robustness.md
 SECONDS := 60

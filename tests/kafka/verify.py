@@ -99,12 +99,12 @@ def check_chains(outputs):
     forgotten may be of no model, and then stands alone."""
     before = {}
     for message in outputs:
-        lone, text = _chained(0, message.value), message.headers["kalstream-chain"]
-        follows = _chained(before.get(message.key, 0), message.value)
-        status = json.loads(message.value)["status"]
-        if int(text, 16) == follows:
-            before[message.key] = follows
-        elif int(text, 16) != lone or status not in ("refused", "late", "forgotten"):
+        chain, status = int(message.headers["kalstream-chain"], 16), json.loads(message.value)["status"]
+        may_be_alone = status in ("refused", "late", "forgotten")
+        if chain == _chained(before.get(message.key, 0), message.value):
+            if message.key in before or not may_be_alone:
+                before[message.key] = chain
+        elif not may_be_alone or chain != _chained(0, message.value):
             raise Wrong(f"the chain of {message.key} breaks at {message.headers['kalstream-input']}")
         if status == "forgotten":
             before.pop(message.key, None)

@@ -51,6 +51,7 @@ def spark():
                .config("spark.driver.bindAddress", "127.0.0.1").config("spark.driver.host", "127.0.0.1")
                .config("spark.sql.shuffle.partitions", "2").getOrCreate())
     session.sparkContext.setLogLevel("ERROR")
+    session.sparkContext.addPyFile(models.__file__)
     yield session
     session.stop()
 
