@@ -129,7 +129,10 @@ class MemoryBroker {
 
   void begin_rebalance() {
     rebalancing_ = true;
-    for (auto& [instance, m] : members_) m.must_revoke = true;
+    for (auto& [instance, m] : members_) {
+      m.must_revoke = true;
+      m.must_hear = false;
+    }
     go_on_rebalancing();
   }
   void go_on_rebalancing() {
