@@ -18,6 +18,8 @@ int milliseconds_until(Steady::time_point deadline) {
 }
 
 Configuration reads_committed(Configuration configuration) {
+  // librdkafka wants a name even from who joins nothing.
+  if (configuration.value("group.id").empty()) configuration.set("group.id", "kalstream");
   return configuration.set("isolation.level", "read_committed")
       .set("enable.auto.commit", "false")
       .set("enable.auto.offset.store", "false")

@@ -43,7 +43,7 @@ class GroupMetadata {
 /// of one that is gone: these are set here, whatever the configuration says.
 class Consumer : public Client {
  public:
-  /// Without a group if the configuration has no group.id: then only assign() and below.
+  /// Nothing is asked of the group (group.id) before subscribe() or committed().
   Consumer(Configuration configuration, Say say);
   /// Leaves without a word, as if it were killed, unless close() was called.
   ~Consumer();
