@@ -5,8 +5,8 @@
 #include <charconv>
 
 #include "data/dataset.h"
-#include "kafka/consumer.h"
 #include "kafka/producer.h"
+#include "kafka/reading.h"
 #include "view/table.h"
 
 namespace kalstream::fleet {
@@ -184,40 +184,10 @@ std::int32_t check_topics(kafka::Admin& admin, const TopicNames& names, std::int
   return input.partitions;
 }
 
-void read_topic(const kafka::Configuration& configuration, const std::string& topic,
-                const std::vector<std::int32_t>& partitions, const Say& say,
-                const std::function<void(const kafka::Message&)>& take,
-                kafka::Milliseconds patience) {
-  kafka::Consumer consumer(configuration.with("enable.partition.eof", "true"), say);
-  std::vector<kafka::TopicPartition> all;
-  for (const std::int32_t p : partitions)
-    all.push_back({topic, p, kafka::TopicPartition::beginning});
-  consumer.assign(all);
-  auto last = std::chrono::steady_clock::now();
-  for (std::size_t left = all.size(); left > 0;) {
-    const auto message = consumer.poll(std::chrono::milliseconds(100));
-    const auto now = std::chrono::steady_clock::now();
-    if (!message) {
-      if (now - last <= patience) continue;
-      const auto [code, text] = consumer.last_complaint();
-      throw kafka::KafkaError(code, kafka::KafkaError::Kind::retriable,
-                              fmt::format("reading the topic {} does not get on{}{}{}", topic,
-                                          text.empty() ? "" : ": ", text, kafka::advice_for(code)));
-    }
-    last = now;
-    if (message->is_end()) {
-      --left;
-      consumer.pause({{topic, message->partition()}});  // what comes now is after this moment
-    } else {
-      take(*message);
-    }
-  }
-}
-
 FleetRecords read_records(const kafka::Configuration& configuration, const TopicNames& names,
                           const Say& say) {
   std::vector<std::string> values;
-  read_topic(configuration, names.fleet, {0}, say, [&](const kafka::Message& message) {
+  kafka::read_topic(configuration, names.fleet, {0}, say, [&](const kafka::Message& message) {
     if (message.value()) values.emplace_back(*message.value());
   });
   return records_of(values);

@@ -1,7 +1,6 @@
 // The topics of a fleet: their names, how they have to be, and what is read from them as a whole.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -34,18 +33,15 @@ struct TopicNames {
 std::vector<std::string> create_topics(kafka::Admin& admin, const TopicNames& names,
                                        std::int32_t partitions, std::int32_t replication);
 
+/// Inputs of a partition that a worker takes again at most after a crash, where nobody has said
+/// otherwise (--snapshot-every).
+inline constexpr std::int64_t usual_replay = 100'000;
+
 /// How many partitions the input has. Throws DataError, naming the topic, what it has and needs and
 /// a command that mends it, if one of them is missing or not as it has to be. `replay`: inputs of a
 /// partition that may have to be read again after a crash. What people should know goes to `say`.
 std::int32_t check_topics(kafka::Admin& admin, const TopicNames& names, std::int64_t replay,
                           const Say& say);
-
-/// Every message of a topic that is there at this moment, one partition after the other. Throws
-/// KafkaError if nothing comes for so long.
-void read_topic(const kafka::Configuration& configuration, const std::string& topic,
-                const std::vector<std::int32_t>& partitions, const Say& say,
-                const std::function<void(const kafka::Message&)>& take,
-                kafka::Milliseconds patience = std::chrono::seconds(15));
 
 FleetRecords read_records(const kafka::Configuration& configuration, const TopicNames& names,
                           const Say& say);

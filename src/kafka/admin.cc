@@ -196,4 +196,28 @@ Group Admin::describe_group(const std::string& name) {
   return group;
 }
 
+std::vector<TopicPartition> Admin::group_offsets(const std::string& group,
+                                                 const std::vector<TopicPartition>& partitions) {
+  const std::string doing = fmt::format("the offsets of the group {} cannot be read", group);
+  const OptionsOwner options =
+      options_for(handle(), RD_KAFKA_ADMIN_OP_LISTCONSUMERGROUPOFFSETS, timeout_);
+  const Owner<rd_kafka_ListConsumerGroupOffsets_t, rd_kafka_ListConsumerGroupOffsets_destroy>
+      request(rd_kafka_ListConsumerGroupOffsets_new(group.c_str(), to_list(partitions).get()));
+  std::array<rd_kafka_ListConsumerGroupOffsets_t*, 1> requests{request.get()};
+  const Queue queue(rd_kafka_queue_new(handle()));
+  rd_kafka_ListConsumerGroupOffsets(handle(), requests.data(), requests.size(), options.get(),
+                                    queue.get());
+  const EventOwner event = answer_in(queue, timeout_);
+  if (event == nullptr) require(RD_KAFKA_RESP_ERR__TIMED_OUT, doing);
+  require(rd_kafka_event_error(event.get()), doing);
+  std::size_t n = 0;
+  const auto* const* const groups = rd_kafka_ListConsumerGroupOffsets_result_groups(
+      rd_kafka_event_ListConsumerGroupOffsets_result(event.get()), &n);
+  if (n == 0) return partitions;
+  if (const auto* const error = rd_kafka_group_result_error(groups[0]))
+    require(rd_kafka_error_code(error), doing);
+  const auto* const list = rd_kafka_group_result_partitions(groups[0]);
+  return list == nullptr ? partitions : from_list(*list);
+}
+
 }  // namespace kalstream::kafka

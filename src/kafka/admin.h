@@ -53,6 +53,10 @@ class Admin : public Client {
   std::vector<std::string> create(const std::vector<NewTopic>& topics);
   /// One that nobody has ever joined is "Dead", and has no members.
   Group describe_group(const std::string& name);
+  /// What a group has committed of these partitions, without waiting for transactions that are
+  /// under way; no_offset where that is nothing.
+  std::vector<TopicPartition> group_offsets(const std::string& group,
+                                            const std::vector<TopicPartition>& partitions);
 
  private:
   std::optional<Topic> partitions_of(const std::string& topic);

@@ -56,7 +56,8 @@ void Client::note_complaint(int code, const std::string& text) {
   // That all are down follows from what was said before, which tells more.
   if (code == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN && complaint_code_ != 0) return;
   complaint_code_ = code;
-  complaint_ = configuration_.hide_secrets(text);
+  // "… (after 0ms in state CONNECT, 3 identical error(s) suppressed)": nobody wants to know that.
+  complaint_ = configuration_.hide_secrets(text.substr(0, text.rfind(" (after ")));
 }
 
 std::pair<int, std::string> Client::last_complaint() const {

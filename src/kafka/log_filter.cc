@@ -9,6 +9,7 @@ std::optional<std::string> LogFilter::add(int level, std::string_view facility,
   constexpr int debugging = 7;  // somebody has asked for it (debug=…)
   // Consumers and producers share one configuration, and complain of what is the other's.
   if (facility == "CONFWARN" && text.find("will be ignored by this") != text.npos) return {};
+  if (facility == "GETPID" && text.find("retrying") != text.npos) return {};  // a new cluster
   if (text.starts_with("[thrd:"))
     if (const auto end = text.find("]: "); end != text.npos) text.remove_prefix(end + 3);
   if (level >= debugging) return fmt::format("Kafka: {}: {}", facility, text);
