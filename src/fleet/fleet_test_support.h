@@ -44,8 +44,7 @@ inline WorkerOptions test_options(const TestFolder& folder, const std::string& i
   options.shard.engine = engine_options(settings, [](const std::string&) {});
   options.shard.input = "readings";
   Record record;
-  RecordReader({.format = Format::json})
-      .read(R"({"device":"a","id":1,"x":0.5,"w":0.25})", record);
+  RecordReader({.format = Format::json}).read(R"({"device":"a","id":1,"x":0.5,"w":0.25})", record);
   options.shard.engine.schema = settle(record, options.shard.engine.fields);
   options.instance = instance;
   options.transaction = Milliseconds(0);

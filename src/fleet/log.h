@@ -13,6 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include "data/dataset.h"
+
 namespace kalstream::fleet {
 
 using Offset = std::int64_t;
@@ -30,7 +32,7 @@ struct Input {
   bool is_import = false;                 ///< the value is the model that the key shall have
 };
 
-enum class Topic : std::uint8_t { answers, state, dead, fleet, workers };
+enum class Topic : std::uint8_t { answers, state, dead, workers };
 
 struct Header {
   std::string name;
@@ -96,6 +98,11 @@ struct Fenced : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// The same, of transactions; but one that timed out looks the same, and then nobody has.
+struct TransactionsFenced : MembershipLost {
+  using MembershipLost::MembershipLost;
+};
+
 class Log {
  public:
   virtual ~Log() = default;
@@ -127,9 +134,6 @@ class Log {
   virtual void stop_state(int partition) = 0;
   virtual std::span<const StateRecord> poll_state(std::size_t most, Milliseconds wait) = 0;
 
-  /// All that the topic of the fleet holds.
-  virtual std::vector<std::string> fleet_records() = 0;
-
   // One transaction at a time; from any one thread, beside all of the above. Each throws
   // TransactionFailed, MembershipLost, Fenced, or std::runtime_error where nothing will help.
   virtual void begin() = 0;
@@ -145,8 +149,8 @@ class Log {
 };
 
 /// Inputs are gone that a replay would need, or that were never taken.
-struct InputsGone : std::runtime_error {
-  using std::runtime_error::runtime_error;
+struct InputsGone : DataError {
+  using DataError::DataError;
 };
 
 }  // namespace kalstream::fleet

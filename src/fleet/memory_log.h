@@ -256,14 +256,18 @@ class MemoryLog final : public Log {
     return result;
   }
 
-  void start_inputs(int partition, Offset from) override { inputs_[partition] = std::max<Offset>(0, from); }
+  void start_inputs(int partition, Offset from) override {
+    inputs_[partition] = std::max<Offset>(0, from);
+  }
   void stop_inputs(int partition) override { inputs_.erase(partition); }
   std::span<const Input> poll_inputs(std::size_t most, Milliseconds) override {
     const auto lock = step("poll_inputs");
     read_.clear();
     for (auto& [p, next] : inputs_) {
       const auto& log = broker_.input_[p];
-      for (std::size_t k = 0; k < std::min<std::size_t>(most, at_once) && next < static_cast<Offset>(log.size()); ++k) {
+      for (std::size_t k = 0;
+           k < std::min<std::size_t>(most, at_once) && next < static_cast<Offset>(log.size());
+           ++k) {
         const MemoryBroker::Stored& s = log[static_cast<std::size_t>(next)];
         Input input{.partition = p, .offset = next};
         if (s.key) input.key = *s.key;
@@ -280,7 +284,9 @@ class MemoryLog final : public Log {
     return static_cast<Offset>(broker_.input_[partition].size()) - std::max<Offset>(0, from);
   }
 
-  void start_state(int partition, Offset from) override { states_[partition] = std::max<Offset>(0, from); }
+  void start_state(int partition, Offset from) override {
+    states_[partition] = std::max<Offset>(0, from);
+  }
   void stop_state(int partition) override { states_.erase(partition); }
   std::span<const StateRecord> poll_state(std::size_t, Milliseconds) override {
     const auto lock = step("poll_state");
@@ -300,13 +306,6 @@ class MemoryLog final : public Log {
       if (count < at_once) state_read_.push_back({.partition = p, .offset = end, .is_end = true});
     }
     return state_read_;
-  }
-
-  std::vector<std::string> fleet_records() override {
-    const auto lock = step("fleet_records");
-    std::vector<std::string> records;
-    for (const auto& [offset, s] : broker_.committed(Topic::fleet, 0)) records.push_back(*s->value);
-    return records;
   }
 
   void begin() override {

@@ -28,9 +28,9 @@ Number number_of(std::string_view text, int base, const char* what) {
 }  // namespace
 
 std::string metadata_of(const Progress& p) {
-  return fmt::format(
-      R"({{"replay_from":{},"state_upto":{},"checksum":"{}","engine":{}}})", p.replay_from,
-      p.state_upto, hex_of(p.checksum), nlohmann::json(p.engine).dump());
+  return fmt::format(R"({{"replay_from":{},"state_upto":{},"checksum":"{}","engine":{}}})",
+                     p.replay_from, p.state_upto, hex_of(p.checksum),
+                     nlohmann::json(p.engine).dump());
 }
 
 Progress progress_of(const Committed& committed) {

@@ -84,8 +84,7 @@ void Shard::take_snapshot(const StateRecord& record) {
     const std::string what =
         fmt::format("partition {}: the snapshot of key '{}' at offset {} cannot be used: {}",
                     partition_, key, record.offset, error.what());
-    if (!options_.accept_replay)
-      throw DataError(what + "; --accept-replay begins this key anew");
+    if (!options_.accept_replay) throw DataError(what + "; --accept-replay begins this key anew");
     options_.say(what + "; it begins anew");
   }
 }
@@ -214,9 +213,9 @@ void Shard::refuse(const Input& input, std::string_view reason, std::vector<Mess
 }
 
 std::string Shard::refusal(const Input& input, std::string_view reason) const {
-  return fmt::format(R"({{"offset":{},"status":"refused","error":{}}})", input.offset,
-                     json_of(fmt::format("{}:{}:{}: {}", options_.input, input.partition,
-                                         input.offset, reason)));
+  return fmt::format(
+      R"({{"offset":{},"status":"refused","error":{}}})", input.offset,
+      json_of(fmt::format("{}:{}:{}: {}", options_.input, input.partition, input.offset, reason)));
 }
 
 // One for every input, and a letter to the dead for each that was refused.
@@ -331,9 +330,7 @@ Progress Shard::progress() const {
           .engine = engine_identity()};
 }
 
-Offset Shard::to_replay() const {
-  return phase_ == Phase::replay ? committed_->offset - next_ : 0;
-}
+Offset Shard::to_replay() const { return phase_ == Phase::replay ? committed_->offset - next_ : 0; }
 
 std::uint64_t Shard::memory() const {
   return engine_.memory_of_models() + keys_.size() * bytes_of_key + 2 * key_bytes_;

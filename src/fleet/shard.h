@@ -28,8 +28,8 @@ struct ShardOptions {
 };
 
 /// A replay did not give what was answered before, or would be done by another engine.
-struct ReplayDiffers : std::runtime_error {
-  using std::runtime_error::runtime_error;
+struct ReplayDiffers : DataError {
+  using DataError::DataError;
 };
 
 class Shard {
@@ -83,9 +83,9 @@ class Shard {
  private:
   struct Key {
     Chain chain = first_chain;
-    Offset included = 0;      // its snapshot includes inputs before this one; 0: there is none
-    Offset first_open = -1;   // the first that it does not include; −1: it includes all
-    Offset due = 0;           // while there is one
+    Offset included = 0;     // its snapshot includes inputs before this one; 0: there is none
+    Offset first_open = -1;  // the first that it does not include; −1: it includes all
+    Offset due = 0;          // while there is one
     std::size_t state_bytes = 0;
   };
   using Keys = std::unordered_map<std::string, Key>;

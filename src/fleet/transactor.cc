@@ -143,7 +143,7 @@ void Transactor::try_to_commit(const Batch& batch) {
     for (auto& [partition, p] : progress) {
       const auto written = state.find(partition);
       const auto before = state_upto_.find(partition);
-      p.state_upto = written != state.end()         ? written->second
+      p.state_upto = written != state.end()        ? written->second
                      : before != state_upto_.end() ? before->second
                                                    : -1;
       offsets[partition] = {.offset = p.offset, .metadata = metadata_of(p)};

@@ -47,15 +47,14 @@ Worker::~Worker() = default;
 
 Shard* Worker::live(int partition) {
   const auto found = held_.find(partition);
-  const bool is_live =
-      found != held_.end() && found->second.shard->phase() == Shard::Phase::live;
+  const bool is_live = found != held_.end() && found->second.shard->phase() == Shard::Phase::live;
   return is_live ? found->second.shard.get() : nullptr;
 }
 
 bool Worker::is_restoring() const {
   return !waiting_.empty() || std::ranges::any_of(held_, [](const auto& h) {
-           return h.second.shard->phase() != Shard::Phase::live;
-         });
+    return h.second.shard->phase() != Shard::Phase::live;
+  });
 }
 
 void Worker::step(Milliseconds most) {
@@ -64,12 +63,10 @@ void Worker::step(Milliseconds most) {
     throw MembershipLost(
         "the group has given this worker's partitions to others: it was silent for too long");
   look_after_waiting();
-  const bool reading = std::ranges::any_of(held_, [](const auto& h) {
-    return h.second.shard->phase() == Shard::Phase::snapshots;
-  });
-  const bool taking = std::ranges::any_of(held_, [](const auto& h) {
-    return h.second.shard->phase() != Shard::Phase::snapshots;
-  });
+  const bool reading = std::ranges::any_of(
+      held_, [](const auto& h) { return h.second.shard->phase() == Shard::Phase::snapshots; });
+  const bool taking = std::ranges::any_of(
+      held_, [](const auto& h) { return h.second.shard->phase() != Shard::Phase::snapshots; });
   if (reading) read_state(taking ? 0ms : most);
   if (is_full() && !transactor_.is_idle())
     transactor_.wait_until_idle(most);
@@ -93,8 +90,8 @@ void Worker::finish() {
       try {
         held.shard->add_all_snapshots(most_snapshot_bytes, batch_.messages);
       } catch (const StoreError& error) {
-        options_.shard.say(fmt::format("no snapshot of all models of partition {}: {}", partition,
-                                       error.what()));
+        options_.shard.say(
+            fmt::format("no snapshot of all models of partition {}: {}", partition, error.what()));
         break;
       }
       commit_all();
@@ -189,9 +186,9 @@ void Worker::became_live(Held& held) {
   replayed_ += held.shard->replayed();
   held.shard->set_snapshot_every(snapshot_every_of(*held.shard));
   if (held.shard->replayed() > 0 || held.shard->models() > 0)
-    options_.shard.say(fmt::format("partition {}: {} models restored, {} inputs taken again, {:.2f} s",
-                                   held.shard->partition(), held.shard->models(),
-                                   held.shard->replayed(), restore_seconds_));
+    options_.shard.say(fmt::format(
+        "partition {}: {} models restored, {} inputs taken again, {:.2f} s",
+        held.shard->partition(), held.shard->models(), held.shard->replayed(), restore_seconds_));
 }
 
 // A model that cannot be had from the disk is in the log as well.
@@ -318,13 +315,11 @@ void Worker::look_at_clock() {
     share_memory();
     if (const std::string failure = transactor_.failure(); failure != told_failure_) {
       told_failure_ = failure;
-      if (!failure.empty())
-        options_.shard.say("a transaction is tried again: " + failure);
+      if (!failure.empty()) options_.shard.say("a transaction is tried again: " + failure);
     }
   }
   if (now - last_told_ < 1s) return;
-  inputs_per_second_ =
-      static_cast<double>(inputs_ - inputs_told_) / seconds(now - last_told_);
+  inputs_per_second_ = static_cast<double>(inputs_ - inputs_told_) / seconds(now - last_told_);
   inputs_told_ = inputs_;
   last_told_ = now;
   for (auto& [partition, held] : held_)
@@ -338,8 +333,7 @@ void Worker::share_memory() {
   std::uint64_t all = program_bytes_ + database_memory();
   for (const auto* those : {&held_, &resting_})
     for (const auto& [partition, held] : *those) all += held.shard->memory();
-  for (auto& [partition, held] : held_)
-    held.shard->set_memory_beside(all - held.shard->memory());
+  for (auto& [partition, held] : held_) held.shard->set_memory_beside(all - held.shard->memory());
 }
 
 // The time to take inputs again is that of all partitions; few snapshots are cheap, and less than
@@ -374,9 +368,9 @@ WorkerStatus Worker::status() {
   s.version = version();
   s.engine = engine_identity();
   s.pid = ::getpid();
-  s.time_ms = std::chrono::duration_cast<Milliseconds>(
-                  std::chrono::system_clock::now().time_since_epoch())
-                  .count();
+  s.time_ms =
+      std::chrono::duration_cast<Milliseconds>(std::chrono::system_clock::now().time_since_epoch())
+          .count();
   s.uptime_seconds = seconds(Clock::now() - started_);
   for (const int p : waiting_) s.partitions.push_back({.partition = p, .phase = "waiting"});
   std::uint64_t memory = program_bytes_ + database_memory();
