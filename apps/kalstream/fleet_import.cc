@@ -20,6 +20,7 @@ struct ImportArguments {
 };
 
 void import_one(const ImportArguments& a) {
+  read_learnt(a.file);  // throws, naming the file, unless there is a model in it
   const Bytes model = read_bytes(a.file);
   const auto configuration = configuration_of(a.kafka).set("group.id", a.name);
   kafka::Admin admin(configuration, say_to_people);

@@ -26,6 +26,8 @@ struct InitArguments {
 void init(const InitArguments& a) {
   using namespace fleet;
   const Say say = say_to_people;
+  if (a.input == a.output)
+    throw std::invalid_argument("--output: answers need another topic than inputs");
   engine_options(a.settings, say);  // what is not permitted is said before anything is created
   const TopicNames names(a.name.empty() ? a.output : a.name, a.input, a.output);
   const auto configuration = configuration_of(a.kafka).set("group.id", names.group);

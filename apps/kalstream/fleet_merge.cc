@@ -26,6 +26,9 @@ std::string host_name() {
 
 void merge_topics(const MergeArguments& a) {
   fleet::MergeOptions options = a.merge;
+  if (options.output == options.inputs[0] || options.output == options.inputs[1] ||
+      options.inputs[0] == options.inputs[1])
+    throw std::invalid_argument("--input, --labels and --output are three different topics");
   if (options.name.empty()) options.name = options.output;
   if (options.instance.empty()) options.instance = host_name();
   const kalstream::Signals signals;

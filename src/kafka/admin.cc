@@ -58,7 +58,7 @@ void Admin::connect() {
       deadline = std::min(deadline, now + std::chrono::seconds(2));
     if (now >= deadline)
       throw KafkaError(complaint != 0 ? complaint : code, KafkaError::Kind::plain,
-                       fmt::format("no broker answers at {}: {}{}", configuration().brokers(),
+                       fmt::format("no connection to {}: {}{}", configuration().brokers(),
                                    complaint != 0 ? reason : name_of(code),
                                    advice_for(complaint != 0 ? complaint : code)));
     if (code != RD_KAFKA_RESP_ERR__TIMED_OUT)  // it did not wait

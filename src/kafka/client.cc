@@ -75,6 +75,7 @@ void Client::require_sound() const {
 void Client::fail(int code, KafkaError::Kind kind, const std::string& doing,
                   const std::string& details) const {
   std::string text = fmt::format("{}: {}", doing, details.empty() ? name_of(code) : details);
+  if (text.ends_with('.')) text.pop_back();
   // A call that was given up says nothing of the reason; the connections may know it.
   const bool gave_up = code == RD_KAFKA_RESP_ERR__TIMED_OUT ||
                        code == RD_KAFKA_RESP_ERR__TRANSPORT ||

@@ -24,7 +24,7 @@ std::string advice_for(int code) {
     case RD_KAFKA_RESP_ERR__RESOLVE:
     case RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN:
     case RD_KAFKA_RESP_ERR__TIMED_OUT:
-      return "; does the broker run, is --brokers right, and does it expect TLS (--kafka "
+      return "; does the broker run, is --brokers right, does it expect TLS or a password (--kafka "
              "security.protocol=…)?";
     case RD_KAFKA_RESP_ERR__AUTHENTICATION:
     case RD_KAFKA_RESP_ERR_SASL_AUTHENTICATION_FAILED:
