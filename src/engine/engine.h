@@ -28,6 +28,9 @@ struct EngineOptions {
   std::shared_ptr<const Learner> start;
   Schema start_schema;
 
+  /// The fields, where they are known before the first record; empty: that one settles them.
+  Schema schema;
+
   ModelOptions model;
   bool hold_missing = false;  ///< the last values of missing inputs stand in for them
   /// Fields whose inputs may be known ahead of their time, by name or place.
@@ -86,6 +89,17 @@ class Engine final : private ModelListener {
   void exchange_old(Archive& archive, const Counts& counts, Schema schema);
   void set_only_model(std::unique_ptr<StreamModel> model);
 
+  /// The checkpoint of the key's model (of the only one, where there are no keys); nothing if there
+  /// is none. Throws StoreError.
+  std::optional<Bytes> state_of(const std::string& key);
+  /// The key's model is from now on that of this checkpoint, or goes on from this snapshot of a
+  /// learner. Throws SnapshotError, and all stays as it was, if it is not one for this stream.
+  void put_state(const std::string& key, std::span<const std::byte> state);
+  /// Whether there is a model of the key. Throws StoreError.
+  bool knows(const std::string& key) { return models_ && models_->holds(key); }
+  /// As if the key had never come; false if it has not. Throws StoreError.
+  bool forget(const std::string& key);
+
   /// A checkpoint of this moment, with what exchange() has written as part of `stream`; with the
   /// only model, where there are no keys, by way of `copy` if that is given (CheckpointImage).
   CheckpointImage image(Bytes stream, std::shared_ptr<Learner> copy = nullptr) const;
@@ -98,6 +112,7 @@ class Engine final : private ModelListener {
 
   /// Memory that counts against the limit (Models::bytes); others in the process take so much.
   std::uint64_t memory() const { return models_ ? models_->bytes() : beside_; }
+  std::uint64_t memory_of_models() const { return memory() - beside_; }
   void set_memory_beside(std::uint64_t bytes);
   /// Hardly any is left.
   bool is_short_of_memory() const { return memory() >= options_.memory - options_.memory / 16; }
