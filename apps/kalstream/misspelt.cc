@@ -27,7 +27,7 @@ void check_command(const CLI::App& app, std::span<const char* const> words) {
 
 std::string unknown_option(const CLI::App& app) {
   const CLI::App* command = &app;
-  std::string called;  // "fleet init "
+  std::string called;                            // "fleet init "
   while (!command->get_subcommands().empty()) {  // those on the command line
     command = command->get_subcommands().front();
     called += command->get_name() + " ";
