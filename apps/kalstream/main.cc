@@ -98,7 +98,7 @@ int main(int argc, char** argv) {
 
   try {
     check_kernels();
-    if (argc > 1) cli::check_command(app, argv[1]);
+    cli::check_command(app, std::span<const char* const>(argv, argc).subspan(argc > 0 ? 1 : 0));
     app.parse(argc, argv);
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
       throw std::runtime_error("standard output cannot be written");

@@ -10,7 +10,9 @@ namespace {
 void read_until(const Configuration& configuration, const std::vector<TopicPartition>& partitions,
                 const Say& say, const std::function<bool(const Message&)>& take,
                 Milliseconds patience) {
-  Consumer consumer(configuration.with("enable.partition.eof", "true"), say);
+  // The end of a partition is known only after an empty answer, which a broker is slow to give.
+  Consumer consumer(
+      configuration.with("enable.partition.eof", "true").set("fetch.wait.max.ms", "20"), say);
   consumer.assign(partitions);
   auto last = std::chrono::steady_clock::now();
   std::vector<bool> done(partitions.size());
