@@ -1,6 +1,6 @@
 # Thin: the build itself is CMake's (CMakePresets.json). Each target installs what it misses.
 .DEFAULT_GOAL := build
-.PHONY: build demo live live-picture page-packages test-browser reproduce test test-release test-asan-ubsan test-tsan bench bench-diff bench-scaling
+.PHONY: build demo live live-picture page-packages browser-packages test-browser reproduce test test-release test-asan-ubsan test-tsan bench bench-diff bench-scaling
 .PHONY: bench-peers bench-stream bench-anomalies bench-stalls soak fuzz format lint clean packages
 
 BUILD_PACKAGES := g++ cmake ninja-build pkg-config libcli11-dev libfmt-dev nlohmann-json3-dev libsqlite3-dev zlib1g-dev
@@ -48,18 +48,21 @@ test-release test-asan-ubsan: test-%: test-packages
 # The live page in Chromium, on a real server (docs/serve.md). KALSTREAM_STRICT=1 holds the figures of a load to what is promised
 BROWSER := tests/browser
 
-test-browser: page-packages test-packages $(BROWSER)/node_modules/ready
+browser-packages: page-packages
+	@tools/install-packages.sh chromium
+
+test-browser: browser-packages test-packages $(BROWSER)/node_modules/ready
 	cmake --preset release -DKALSTREAM_BUILD_TESTS=ON >/dev/null
 	cmake --build --preset release -j $(JOBS) --target kalstream_cli
-	cd $(BROWSER) && KALSTREAM=$(CURDIR)/build/release/kalstream node --test page.test.mjs load.test.mjs
+	cd $(BROWSER) && KALSTREAM=$(CURDIR)/build/release/kalstream node --test page.test.mjs
+	cd $(BROWSER) && KALSTREAM=$(CURDIR)/build/release/kalstream node --test load.test.mjs
 
 $(BROWSER)/node_modules/ready: $(BROWSER)/package-lock.json | page-packages
-	@tools/install-packages.sh chromium
 	cd $(BROWSER) && npm ci --ignore-scripts --no-progress
 	@touch $@
 
 # The picture of the README, from the real page: docs/figures/live.png
-live-picture: page-packages build $(BROWSER)/node_modules/ready
+live-picture: browser-packages build $(BROWSER)/node_modules/ready
 	cd $(BROWSER) && node picture.mjs $(CURDIR)/build/release/kalstream $(CURDIR)/docs/figures/live.png
 
 test-tsan: test-packages
