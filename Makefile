@@ -3,7 +3,7 @@
 .PHONY: build demo live live-picture page-packages browser-packages test-browser reproduce test test-release test-asan-ubsan test-tsan bench bench-diff bench-scaling
 .PHONY: bench-peers bench-stream bench-anomalies bench-stalls soak fuzz format lint clean packages
 
-BUILD_PACKAGES := g++ cmake ninja-build pkg-config libcli11-dev libfmt-dev nlohmann-json3-dev libsqlite3-dev zlib1g-dev
+BUILD_PACKAGES := g++ cmake ninja-build pkg-config libcli11-dev libfmt-dev nlohmann-json3-dev libmicrohttpd-dev libsqlite3-dev zlib1g-dev
 TEST_PACKAGES := libgtest-dev libgmock-dev libeigen3-dev libmatio-dev
 JOBS := $(shell nproc)
 

@@ -36,6 +36,14 @@ function(kalstream_cold target)
   target_compile_options(${target} PRIVATE $<IF:$<BOOL:${KALSTREAM_SANITIZED}>,-O0,-O1>)
 endfunction()
 
+# kalstream_not_sanitized(target): what the sanitizers look at is the library and the rooms of the program; tests and
+# the thin command line would take as long to compile again.
+function(kalstream_not_sanitized target)
+  if(KALSTREAM_SANITIZED)
+    target_compile_options(${target} PRIVATE -fno-sanitize=all)
+  endif()
+endfunction()
+
 # kalstream_at_once(target): all files of the target are compiled as one, since headers take longer than
 # what the files themselves have in them. Not in a Debug build, where one works on single files, nor for
 # clang-tidy, which looks at each.

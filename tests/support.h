@@ -17,6 +17,16 @@ namespace kalstream::test {
 
 using Vector = std::vector<double>;
 
+/// A sanitizer makes every step several times as long: what the optimised build tries case by case
+/// is tried there in one of `n` cases.
+constexpr std::size_t one_in([[maybe_unused]] std::size_t n) {
+#ifdef KALSTREAM_SANITIZED
+  return n;
+#else
+  return 1;
+#endif
+}
+
 inline AlignedVector aligned(const Vector& v) { return {v.begin(), v.end()}; }
 inline Vector copy(std::span<const double> v) { return {v.begin(), v.end()}; }
 

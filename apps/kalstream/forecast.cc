@@ -28,7 +28,7 @@ struct ForecastArguments {
   std::string data;
   FieldChoice fields;
   std::vector<std::string> columns;
-  TimeArguments time;
+  TimeChoice time;
   std::string missing = "hold";
   std::size_t horizon = 24;
   double interval = 0.9;
@@ -148,7 +148,7 @@ void forecast(const ForecastArguments& a) {
   std::vector<bool> future = a.time.future.empty() ? std::vector<bool>{} : named;
   use_rows_ahead(data, future);
   if (a.missing == "hold") hold_last_inputs(data, future.empty() ? std::vector<bool>{} : future);
-  TimeArguments time = a.time;
+  TimeChoice time = a.time;
   if (before.learner && time.elapsed.empty()) time.elapsed = "as before";
   const std::string elapsed = settle_elapsed(time, data);
   const std::vector<bool> known = known_ahead(data.schema, a.time.future);

@@ -141,7 +141,7 @@ void run(const RunArguments& a) {
   use_rows_ahead(data, ahead);
   const auto held =
       a.missing == "hold" ? hold_last_inputs(data, ahead) : std::vector<std::size_t>{};
-  TimeArguments time = a.time;
+  TimeChoice time = a.time;
   if (start != nullptr && time.elapsed.empty()) time.elapsed = "as before";
   const std::string elapsed_remark = settle_elapsed(time, data);
   const std::vector<bool> known = known_ahead(data.schema, a.time.future);

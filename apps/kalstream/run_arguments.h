@@ -17,7 +17,7 @@ struct RunArguments {
   std::string data;
   FieldChoice fields;
   std::vector<std::string> columns;
-  TimeArguments time;
+  TimeChoice time;
   std::string missing = "refuse";
   std::size_t lags = 0;
   std::size_t steps = 0;

@@ -1,29 +1,23 @@
 // kalstream stream: answers a live stream line by line, learning from each.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <unistd.h>
 
-#include <charconv>
-#include <cmath>
 #include <memory>
 #include <optional>
 
 #include "commands.h"
-#include "eval/budget.h"
-#include "eval/contenders.h"
 #include "field_options.h"
 #include "io/atomic_file.h"
 #include "io/snapshot_file.h"
-#include "kalstream/settings.h"
 #include "stores/file_store.h"
 #include "stores/folder_store.h"
 #include "stream/driver.h"
 #include "stream/line_records.h"
 #include "stream/memory_limit.h"
+#include "stream/stream_settings.h"
 #include "stream/text_sink.h"
+#include "stream_options.h"
 #include "stream_summary.h"
-#include "time_options.h"
-#include "view/table.h"
 
 namespace kalstream::cli {
 namespace {
@@ -32,27 +26,10 @@ struct StreamArguments {
   std::string follow;
   std::string format;
   std::vector<std::string> columns;
-  FieldChoice fields;
-  TimeArguments time;
+  StreamSettings settings;
   std::size_t max_models = 10'000;
   std::string memory;
-  std::string learner = "auto";
   std::string start;
-  std::size_t lags = 0;
-  std::size_t hidden = 0;
-  std::size_t window = 0;
-  std::size_t experts = 0;
-  std::size_t jobs = 1;
-  double budget_us = 0;
-  std::uint64_t seed = 1;
-  std::vector<std::string> set;
-  bool unscaled = false;
-  bool predict_only = false;
-  std::size_t horizon = 0;
-  double interval = 0;
-  bool surprise = false;
-  double alarm_rate = 0;
-  std::size_t max_delay = 1000;
   std::string checkpoint;
   std::string every = "30s";
   bool resume = false;
@@ -61,94 +38,16 @@ struct StreamArguments {
   std::string metrics_file;
   std::optional<std::uint16_t> metrics_port;
   std::string json;
-  std::string missing = "refuse";
   bool strict = false;
   bool quiet = false;
 };
-
-// "5000": samples; "30s", "5m", "2h": time.
-Cadence cadence_of(const std::string& text) {
-  Cadence cadence;
-  double n = 0;
-  const char* const end = text.data() + text.size();
-  const auto [unit, error] = std::from_chars(text.data(), end, n);
-  const std::string_view rest(unit, static_cast<std::size_t>(end - unit));
-  const double seconds = rest == "s" ? 1 : rest == "m" ? 60 : rest == "h" ? 3600 : 0;
-  const bool sound = error == std::errc() && n > 0 && n * std::max(seconds, 1.0) <= 1e9;
-  if (sound && rest.empty() && n == std::floor(n))
-    cadence.samples = static_cast<std::uint64_t>(n);
-  else if (sound && seconds > 0)
-    cadence.time = std::chrono::milliseconds(std::max(1L, std::lround(1000 * n * seconds)));
-  else
-    throw std::invalid_argument(
-        fmt::format("--every {}: write a number of samples (5000) or a time (30s, 5m, 2h)", text));
-  return cadence;
-}
-
-Contender contender_of(const StreamArguments& a) {
-  auto contenders = make_contenders({a.learner}, "", {});
-  Contender& c = contenders.front();
-  c.scaled = !a.unscaled;
-  if (a.hidden > 0) c.options.network.hidden = a.hidden;
-  if (a.window > 0) c.options.network.window = a.window;
-  if (auto* rule = std::get_if<Auto>(&c.options.rule))
-    rule->experts = a.experts;
-  else if (a.experts > 0 || a.budget_us > 0)
-    throw std::invalid_argument("--experts and --budget-us are for auto and auto-max");
-  if (a.lags > 0) set_lags(contenders, a.lags);
-  set_threads(contenders, a.jobs);
-  for (const std::string& assignment : a.set) {
-    if (assignment.find("..") != std::string::npos && assignment.find('@') == std::string::npos)
-      throw std::invalid_argument(
-          fmt::format("--set {}: a stream has no end to span; write A..B@SAMPLES", assignment));
-    apply_setting(contenders, assignment, 1);
-  }
-  c.options.network.seed = a.seed;
-  const bool threads = std::visit(
-      [](const auto& rule) {
-        if constexpr (requires { rule.threads; })
-          return rule.threads > 1;
-        else
-          return false;
-      },
-      c.options.rule);
-  if (threads && !a.fields.key.empty())
-    throw std::invalid_argument(
-        "--key: every model would have threads of its own; leave out --jobs and threads");
-  return c;
-}
-
-// The learner, once the first sample tells how many inputs and targets there are.
-auto recipe_of(const StreamArguments& a, const std::function<void(const std::string&)>& say) {
-  return [c = contender_of(a), budget = a.budget_us, say](std::size_t inputs,
-                                                          std::size_t outputs) -> Recipe {
-    LearnerOptions options = c.options;
-    options.network.inputs = inputs;
-    options.network.outputs = outputs;
-    if (inputs + options.lags == 0 && !sees_past_targets(options.rule))
-      throw std::invalid_argument(
-          fmt::format("{} has nothing to predict from: the stream has no inputs; give --lags 8, or "
-                      "use auto",
-                      c.name));
-    if (const std::string remark = remark_on(options); !remark.empty()) say(remark);
-    if (budget > 0) {
-      options.validate();
-      const ExpertChoice choice = choose_experts(options, budget);
-      say(fmt::format("{}--experts {} of {}, some {} µs per sample",
-                      choice.within ? "" : "cannot keep within the budget: ", choice.experts,
-                      choice.most, view::format_number(choice.us, 3)));
-      std::get<Auto>(options.rule).experts = choice.experts;
-    }
-    return {options, c.scaled && !takes_raw_data(options.rule)};
-  };
-}
 
 // A file, or with keys a folder; nullptr: nothing is kept. One that is there is gone on from only
 // where the user says so.
 std::unique_ptr<StateStore> open_store(const StreamArguments& a) {
   if (a.checkpoint.empty()) return nullptr;
   std::unique_ptr<StateStore> store;
-  if (a.fields.key.empty())
+  if (a.settings.fields.key.empty())
     store = std::make_unique<FileStore>(a.checkpoint);
   else
     store = std::make_unique<FolderStore>(a.checkpoint);
@@ -162,24 +61,12 @@ std::unique_ptr<StateStore> open_store(const StreamArguments& a) {
 DriverOptions options_of(const StreamArguments& a,
                          const std::function<void(const std::string&)>& say) {
   DriverOptions options;
-  options.engine.fields = a.fields;
-  options.engine.fields.elapsed = a.time.elapsed == "yes";
-  options.engine.future = a.time.future;
-  if (a.start.empty()) {
-    options.engine.recipe = recipe_of(a, say);
-  } else {
+  options.engine = engine_options(a.settings, say);
+  if (!a.start.empty()) {
     Learnt learnt = read_learnt(a.start);
     options.engine.start = std::move(learnt.learner);
     options.engine.start_schema = std::move(learnt.schema);
   }
-  options.engine.model = {.learns = !a.predict_only,
-                          .coverage = a.interval,
-                          .surprise = a.surprise || a.alarm_rate > 0,
-                          .alarm_rate = a.alarm_rate,
-                          .horizon = a.horizon,
-                          .max_delay = a.max_delay,
-                          .periods = periods_of(a.time)};
-  options.engine.hold_missing = a.missing == "hold";
   options.engine.max_models = a.max_models;
   options.engine.memory = a.memory.empty() ? memory_allowed() / 2 : bytes_of(a.memory);
   options.cadence = cadence_of(a.every);
@@ -245,15 +132,7 @@ void add_stream(CLI::App& app) {
   cmd->add_option("--format", a->format, "jsonl or csv (default: the first line tells)")
       ->check(CLI::IsMember({"jsonl", "csv"}));
   add_column_names(*cmd, a->columns);
-  add_field_options(*cmd, a->fields);
-  cmd->add_option("--id", a->fields.id,
-                  "Field that names a sample, so that its target can come later")
-      ->capture_default_str();
-  cmd->add_option("--key", a->fields.key, "Field that names a model: one for each of its values");
-  cmd->add_option("--missing", a->missing,
-                  "Lines that lack inputs: refuse them, or hold the last values of these inputs")
-      ->check(CLI::IsMember({"refuse", "hold"}))
-      ->capture_default_str();
+  add_stream_settings(*cmd, a->settings);
   cmd->add_option("--max-models", a->max_models,
                   "Models in memory; others wait in the folder of --checkpoint")
       ->check(whole_number(1, 1e9))
@@ -261,48 +140,10 @@ void add_stream(CLI::App& app) {
   cmd->add_option("--memory", a->memory,
                   "Memory for them and all that belongs to the stream: 2GiB, 512MiB (default: half "
                   "of what the machine or its control group allows)");
-  cmd->add_option("--learner", a->learner, "As for run")->capture_default_str();
   CLI::Option* start = cmd->add_option(
       "--start", a->start, "Begin with the learner that 'run --save' or another stream has kept");
-  cmd->add_option("--lags", a->lags, "So many past targets are inputs as well")
-      ->check(whole_number(1, 1e5));
-  cmd->add_option("--hidden", a->hidden, "Units (default 16)")->check(whole_number(1, 1e6));
-  cmd->add_option("--window", a->window, "Samples to back-propagate through (default 10)")
-      ->check(whole_number(1, 1e6));
-  CLI::Option* experts = cmd->add_option("--experts", a->experts, "Networks of auto (default: all)")
-                             ->check(whole_number(1, 1e3));
-  cmd->add_option("--budget-us", a->budget_us,
-                  "As many of them as keep a sample within this many microseconds here")
-      ->check(whole_number(1, 1e9))
-      ->excludes(experts);
-  cmd->add_option("--jobs", a->jobs,
-                  "Threads for the experts of auto and alg2, or for a large "
-                  "ekf; the answers are the same")
-      ->check(whole_number(1, 1e4))
-      ->capture_default_str();
-  cmd->add_option("--seed", a->seed, "Of the random start")->capture_default_str();
-  cmd->add_option("--set", a->set, "key=value ..., as for run");
-  cmd->add_flag("--unscaled", a->unscaled,
-                "Give inputs and targets to the network as they are; by itself it sees them "
-                "standardised, causally");
-  for (const char* decided : {"--learner", "--lags", "--hidden", "--window", "--experts",
-                              "--budget-us", "--jobs", "--seed", "--set", "--unscaled"})
-    start->excludes(cmd->get_option(decided));
-  cmd->add_flag("--predict-only,!--learn", a->predict_only,
-                "Predict and score, but learn nothing (default: --learn)");
-  cmd->add_option("--horizon", a->horizon,
-                  "Forecast this many samples after each; inputs stay what they are, but for those "
-                  "of --future")
-      ->check(whole_number(1, ModelOptions::longest_horizon));
-  add_time_options(*cmd, a->time);
-  cmd->add_option("--interval", a->interval,
-                  "Bounds around every prediction that hold this fraction of targets, e.g. 0.9")
-      ->check(CLI::Range(0.01, 0.999));
-  add_surprise(*cmd, a->surprise, a->alarm_rate);
-  cmd->add_option("--max-delay", a->max_delay,
-                  "A sample with an id waits for its target while this many others come")
-      ->check(whole_number(0, ModelOptions::longest_delay))
-      ->capture_default_str();
+  for (const StreamOption& option : stream_options())
+    if (option.of_learner) start->excludes(cmd->get_option(std::string("--") + option.name));
   CLI::Option* checkpoint =
       cmd->add_option("--checkpoint", a->checkpoint,
                       "Keep everything in this file (with --key: folder), to go on from");

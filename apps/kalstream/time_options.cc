@@ -2,15 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <charconv>
-#include <stdexcept>
-
 #include "schema/future.h"
 
 namespace kalstream::cli {
 
-void add_time_options(CLI::App& command, TimeArguments& a) {
+void add_time_options(CLI::App& command, TimeChoice& a) {
   command
       .add_option("--period", a.period,
                   "The stream repeats itself after so many samples, e.g. 24,168; or none (default: "
@@ -30,30 +26,7 @@ void add_time_options(CLI::App& command, TimeArguments& a) {
       ->check(CLI::IsMember({"yes", "no"}));
 }
 
-std::optional<std::vector<double>> periods_of(const TimeArguments& a) {
-  if (a.period.empty()) return {};
-  if (a.period.size() == 1 && a.period.front() == "none") return std::vector<double>{};
-  constexpr double shortest = 2;
-  constexpr double longest = 100'000;
-  constexpr std::size_t most = 3;
-  std::vector<double> periods;
-  for (const std::string& text : a.period) {
-    double n = 0;
-    const char* const end = text.data() + text.size();
-    const auto [rest, error] = std::from_chars(text.data(), end, n);
-    if (error != std::errc() || rest != end || !(n >= shortest && n <= longest))
-      throw std::invalid_argument(
-          fmt::format("--period {}: write numbers of samples from {} to {}, e.g. 24,168, or none",
-                      text, shortest, longest));
-    periods.push_back(n);
-  }
-  std::ranges::sort(periods);
-  if (std::ranges::adjacent_find(periods) != periods.end() || periods.size() > most)
-    throw std::invalid_argument(fmt::format("--period: at most {} different ones", most));
-  return periods;
-}
-
-std::string settle_elapsed(const TimeArguments& a, Dataset& data) {
+std::string settle_elapsed(const TimeChoice& a, Dataset& data) {
   fill_elapsed(data);
   if (has_elapsed(data.schema) || !a.elapsed.empty() || data.times.empty()) return {};
   const Timeline timeline = timeline_of(data);
@@ -70,7 +43,7 @@ std::string period_text(const std::vector<double>& periods) {
   return text;
 }
 
-std::string time_report(const TimeArguments& a, const Timeline& line,
+std::string time_report(const TimeChoice& a, const Timeline& line,
                         const std::vector<double>& found) {
   std::string text;
   const auto add = [&](const std::string& part) { text += (text.empty() ? "" : "; ") + part; };

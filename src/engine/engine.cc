@@ -39,7 +39,9 @@ std::string text_of(const Recipe& recipe) {
 }  // namespace
 
 Engine::Engine(EngineOptions options, StateStore* store, EngineListener* listener)
-    : options_(std::move(options)), store_(store), listener_(listener) {}
+    : options_(std::move(options)), store_(store), listener_(listener) {
+  if (!options_.schema.empty()) begin(options_.schema);
+}
 
 const Schema& Engine::schema() const {
   static const Schema none;
@@ -385,6 +387,37 @@ void Engine::set_only_model(std::unique_ptr<StreamModel> model) {
   if (!models_) throw SnapshotError("there is a model of a stream that is not settled");
   require_width(*model);
   models_->put("", std::move(model));
+}
+
+// ---- A single model.
+
+std::optional<Bytes> Engine::state_of(const std::string& key) {
+  learn();
+  const StreamModel* model = models_ ? models_->find(key) : nullptr;
+  if (model == nullptr) return {};
+  return CheckpointImage({}, key, model).finish();
+}
+
+void Engine::put_state(const std::string& key, std::span<const std::byte> state) {
+  learn();
+  if (!models_) throw SnapshotError("the stream is not settled: a sample has to come first");
+  std::unique_ptr<StreamModel> model;
+  if (is_checkpoint(state)) {
+    const Checkpoint checkpoint = checkpoint_of(state);
+    if (checkpoint.model.empty()) throw SnapshotError("there is no model in this checkpoint");
+    model = model_of(checkpoint, &options_.model);
+  } else {
+    model = std::make_unique<StreamModel>(load(state), options_.model);
+  }
+  require_width(*model);
+  models_->forget(key);
+  models_->put(key, std::move(model));
+  models_->find(key);  // as one that is used, and has changed
+}
+
+bool Engine::forget(const std::string& key) {
+  learn();
+  return models_ && models_->forget(key);
 }
 
 CheckpointImage Engine::image(Bytes stream, std::shared_ptr<Learner> copy) const {

@@ -28,6 +28,9 @@ struct EngineOptions {
   std::shared_ptr<const Learner> start;
   Schema start_schema;
 
+  /// The fields, where they are known before the first record; empty: that one settles them.
+  Schema schema;
+
   ModelOptions model;
   bool hold_missing = false;  ///< the last values of missing inputs stand in for them
   /// Fields whose inputs may be known ahead of their time, by name or place.
@@ -85,6 +88,15 @@ class Engine final : private ModelListener {
   /// The same from a checkpoint of format 1 or 2, whose fields were known by `schema`.
   void exchange_old(Archive& archive, const Counts& counts, Schema schema);
   void set_only_model(std::unique_ptr<StreamModel> model);
+
+  /// The checkpoint of the key's model (of the only one, where there are no keys); nothing if there
+  /// is none. Throws StoreError.
+  std::optional<Bytes> state_of(const std::string& key);
+  /// The key's model is from now on that of this checkpoint, or goes on from this snapshot of a
+  /// learner. Throws SnapshotError, and all stays as it was, if it is not one for this stream.
+  void put_state(const std::string& key, std::span<const std::byte> state);
+  /// As if the key had never come; false if it has not. Throws StoreError.
+  bool forget(const std::string& key);
 
   /// A checkpoint of this moment, with what exchange() has written as part of `stream`; with the
   /// only model, where there are no keys, by way of `copy` if that is given (CheckpointImage).

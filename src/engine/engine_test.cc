@@ -534,6 +534,32 @@ TEST(Engine, ChangedOptionsAreRefusedNamingBothSides) {
   EXPECT_NE(complaint(seed).find("another"), std::string::npos);
 }
 
+// What a model is can be taken out, put in elsewhere, and forgotten.
+TEST(Engine, AModelCanMove) {
+  EngineOptions of_devices = options();
+  of_devices.fields.key = "device";
+  Stream here(of_devices);
+  for (int t = 0; t < 20; ++t) here.line(sample(t, ",\"device\":\"a\""));
+  EXPECT_FALSE(here.engine().state_of("b"));
+  const auto state = here.engine().state_of("a");
+  ASSERT_TRUE(state);
+
+  of_devices.schema = here.engine().schema();
+  Stream there(of_devices);
+  EXPECT_TRUE(there.engine().settled());
+  there.engine().put_state("b", *state);
+  for (int t = 20; t < 30; ++t)
+    EXPECT_EQ(here.line(sample(t, ",\"device\":\"a\""))->prediction,
+              there.line(sample(t, ",\"device\":\"b\""))->prediction);
+  EXPECT_TRUE(there.engine().forget("b"));
+  EXPECT_FALSE(there.engine().forget("b"));
+  EXPECT_EQ(there.line(sample(30, ",\"device\":\"b\""))->sample, 1U);
+
+  const Bytes nonsense(100);
+  EXPECT_THROW(here.engine().put_state("a", nonsense), SnapshotError);
+  EXPECT_EQ(here.line(sample(30, ",\"device\":\"a\""))->sample, 31U);
+}
+
 TEST(Engine, ColumnsMayComeInAnotherOrder) {
   MemoryStore store;
   Stream stream(options(), &store);

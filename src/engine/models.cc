@@ -92,6 +92,27 @@ StreamModel& Models::of(const std::string& key) {
   return *touch(models_.begin());
 }
 
+// A commit under way still has the model: the store is told after that.
+bool Models::forget(const std::string& key) {
+  const auto known = by_key_.find(key);
+  const bool in_memory = known != by_key_.end();
+  if (in_memory && is_due(*known->second)) give(*known->second);
+  const bool stored =
+      store_ != nullptr && ((in_memory && known->second->stored) || store_->holds(key));
+  if (stored) store_->put({{key, {}}});
+  if (in_memory) erase(known->second);
+  return in_memory || stored;
+}
+
+void Models::erase(Place entry) {
+  by_key_.erase(entry->key);
+  stored_in_memory_ -= entry->stored ? 1 : 0;
+  pending_ -= entry->pending;
+  bytes_ -= bytes_of(*entry);
+  if (entry == next_) ++next_;
+  models_.erase(entry);
+}
+
 // ---- Memory.
 
 std::uint64_t Models::bytes_of(const Entry& entry) const {
@@ -161,14 +182,7 @@ bool Models::let_go(std::size_t at_most) {
   }
   store_failure_.clear();
   try_again_at_ = 0;
-  for (auto e = first; e != models_.end(); ++e) {
-    by_key_.erase(e->key);
-    stored_in_memory_ -= e->stored ? 1 : 0;
-    pending_ -= e->pending;
-    if (e == next_) ++next_;
-  }
-  models_.erase(first, models_.end());
-  bytes_ -= free;
+  while (first != models_.end()) erase(first++);
   evictions_ += count;
   return true;
 }

@@ -46,6 +46,9 @@ class Models {
   /// The same, made if there is none. Throws std::runtime_error as well if there may be no more.
   StreamModel& of(const std::string& key);
   void put(const std::string& key, std::unique_ptr<StreamModel> model);
+  /// In memory and in the store; false if there is none. Throws std::runtime_error, and all stays
+  /// as it was, if the store fails.
+  bool forget(const std::string& key);
 
   /// A commit begins: each model that the store does not have as it is now is due, and will be
   /// given as it is now. One that is about to change, or to leave, is given first; …
@@ -99,6 +102,7 @@ class Models {
   bool is_full(std::size_t more) const;
   void make_room_for(std::size_t more);
   void refuse() const;
+  void erase(Place entry);
   bool let_go(std::size_t at_most);
 
   MakeLearner make_;

@@ -166,6 +166,39 @@ TEST(Models, OneHasRoomWhateverItTakes) {
   EXPECT_EQ(models.of("a").samples(), 2U);
 }
 
+TEST(Models, AForgottenOneBeginsAnew) {
+  MemoryStore store;
+  Models models(make, {}, &store, {.models = 2});
+  for (const char* key : {"a", "b", "c", "d"}) learn(models.of(key), 1);
+  EXPECT_FALSE(models.forget("e"));
+  store.commit(store.begin_commit(), {}, changed(models));
+  models.committed(true);
+  std::size_t bytes = models.bytes();
+  for (const char* key : {"a", "d"}) {  // one is in the store, one in memory
+    EXPECT_TRUE(models.forget(key));
+    EXPECT_EQ(models.find(key), nullptr);
+    EXPECT_FALSE(models.forget(key));
+  }
+  EXPECT_LT(models.bytes(), bytes);
+  EXPECT_EQ(models.in_memory() + models.stored(), 2U);
+  learn(models.of("a"), 1);
+  EXPECT_EQ(models.of("a").samples(), 1U);
+
+  // A commit under way has it, the next one has not.
+  std::vector<KeyedState> states;
+  models.begin_commit([&](CheckpointImage model) {
+    const std::string key = model.key();
+    states.push_back({key, std::move(model).finish()});
+  });
+  const std::uint64_t ticket = store.begin_commit();
+  EXPECT_TRUE(models.forget("a"));
+  while (models.give_next()) {
+  }
+  store.commit(ticket, {}, states);
+  models.committed(true);
+  EXPECT_EQ(models.find("a"), nullptr);
+}
+
 TEST(Models, NobodyIsMadeByLookingForThem) {
   Models models(make, {}, nullptr, {.models = 2});
   EXPECT_EQ(models.find("a"), nullptr);

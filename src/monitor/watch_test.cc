@@ -54,7 +54,8 @@ TEST(Watch, SaysNothingAboutStationaryErrorsOfAnyKind) {
   for (const auto& [name, noise] : noises) {
     Rng rng(21);
     Watch watch = one_input();
-    const auto found = watch_errors(watch, 300000, [&](std::size_t) { return noise(rng); });
+    const auto found =
+        watch_errors(watch, 300000 / test::one_in(10), [&](std::size_t) { return noise(rng); });
     EXPECT_LE(found.size(), 1u) << name;
     total += found.size();
   }
@@ -194,7 +195,9 @@ TEST(Watch, SaysLittleAboutStationaryInputsOfAnyKind) {
   for (const auto& [name, noise] : noises) {
     Rng rng(31);
     Watch watch = one_input();
-    EXPECT_LE(watch_input(watch, 300000, [&](std::size_t) { return noise(rng); }).size(), 8u)
+    EXPECT_LE(watch_input(watch, 300000 / test::one_in(10), [&](std::size_t) { return noise(rng); })
+                  .size(),
+              8u)
         << name;
   }
   Watch counter = one_input();

@@ -69,7 +69,7 @@ class Sink {
 /// A model's state, by the key of the model.
 struct KeyedState {
   std::string key;
-  Bytes state;
+  Bytes state;  ///< empty: the model is forgotten
 };
 
 /// What a store throws that cannot do now what may be possible later.

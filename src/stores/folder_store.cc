@@ -116,25 +116,28 @@ std::optional<Bytes> FolderStore::get(const std::string& key) {
   {
     const std::lock_guard lock(mutex_);
     for (auto spill = spills_.rbegin(); spill != spills_.rend(); ++spill)
-      if (auto state = (*spill)->get(key)) return state;
+      if (auto state = (*spill)->get(key)) return state->empty() ? std::nullopt : std::move(state);
   }
   return first_row(committed_.load()->get.with(1, key));
 }
 
 // One that no commit has had yet, nor has been spilled: it may be, before the commit is made.
 void FolderStore::count_new(const std::string& key) {
-  if (is_spilled(key)) return;
+  if (word_of(key) == Spill::Word::model) return;
   const std::lock_guard lock(mutex_);
   models_ += new_.insert(key).second ? 1 : 0;
 }
 
-bool FolderStore::is_spilled(const std::string& key) const {
+Spill::Word FolderStore::word_of(const std::string& key) const {
   const std::lock_guard lock(mutex_);
-  return std::ranges::any_of(spills_, [&](const auto& spill) { return spill->holds(key); });
+  for (auto spill = spills_.rbegin(); spill != spills_.rend(); ++spill)
+    if (const auto word = (*spill)->word_of(key); word != Spill::Word::none) return word;
+  return Spill::Word::none;
 }
 
 bool FolderStore::holds(const std::string& key) {
-  return is_spilled(key) || any_row(committed_.load()->holds.with(1, key));
+  if (const auto word = word_of(key); word != Spill::Word::none) return word == Spill::Word::model;
+  return any_row(committed_.load()->holds.with(1, key));
 }
 
 std::size_t FolderStore::models() const {
@@ -144,13 +147,20 @@ std::size_t FolderStore::models() const {
 
 void FolderStore::put(std::vector<KeyedState> models) {
   std::vector<std::string> unknown;
-  for (const KeyedState& m : models)
-    if (!holds(m.key)) unknown.push_back(m.key);
+  std::size_t gone = 0;
+  for (const KeyedState& m : models) {
+    const bool known = holds(m.key);
+    if (m.state.empty())
+      gone += known ? 1 : 0;
+    else if (!known)
+      unknown.push_back(m.key);
+  }
   const std::lock_guard lock(mutex_);
   if (spills_.empty() || spills_.back()->after() != commits_)
     spills_.push_back(std::make_shared<Spill>(
         folder_ / fmt::format("{}-{}.db", spill_name, commits_), commits_, files_, system_));
   spills_.back()->put(models);
+  models_ -= std::min(models_, gone);
   models_ += static_cast<std::size_t>(
       std::ranges::count_if(unknown, [&](const std::string& key) { return !new_.contains(key); }));
 }
@@ -190,7 +200,8 @@ void FolderStore::write_commit(std::uint64_t ticket, const Bytes& stream, const 
   StateWriter to(*writer_, sum_);
   std::unordered_set<std::string> written;
   while (const auto model = next()) {
-    if (!to.put(model->key, model->state)) count_new(model->key);
+    const bool forgotten = word_of(model->key) == Spill::Word::forgotten;
+    if (!to.put(model->key, model->state) || forgotten) count_new(model->key);
     if (!spilled.empty()) written.insert(model->key);
   }
   for (const auto& spill : spilled) {
@@ -199,8 +210,13 @@ void FolderStore::write_commit(std::uint64_t ticket, const Bytes& stream, const 
       const std::lock_guard lock(mutex_);
       return spill->next(place);
     };
-    while (const auto model = following())
-      if (!written.contains(model->key)) to.put(model->key, model->state);
+    while (const auto model = following()) {
+      if (written.contains(model->key)) continue;
+      if (model->state.empty())
+        to.remove(model->key);
+      else
+        to.put(model->key, model->state);
+    }
   }
   sum_ = to.commit(stream);
   const std::lock_guard lock(mutex_);
@@ -210,7 +226,7 @@ void FolderStore::write_commit(std::uint64_t ticket, const Bytes& stream, const 
 
 void FolderStore::forget_new() {
   std::size_t gone = 0;
-  for (const std::string& key : new_) gone += is_spilled(key) ? 0 : 1;
+  for (const std::string& key : new_) gone += word_of(key) == Spill::Word::model ? 0 : 1;
   const std::lock_guard lock(mutex_);
   new_.clear();
   models_ -= gone;

@@ -47,7 +47,7 @@ class FolderStore final : public StateStore {
   void move_back();
   void keep_previous();
   void take_over_old_files();
-  bool is_spilled(const std::string& key) const;
+  Spill::Word word_of(const std::string& key) const;  // the last word
   void count_new(const std::string& key);
   void forget_new();
   void write_commit(std::uint64_t ticket, const Bytes& stream, const NextState& next);

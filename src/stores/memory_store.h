@@ -18,18 +18,22 @@ class MemoryStore final : public StateStore {
   std::optional<Bytes> get(const std::string& key) override {
     const std::lock_guard lock(mutex_);
     for (const auto* models : {&put_, &sealed_, &committed_})
-      if (const auto found = models->find(key); found != models->end()) return found->second;
+      if (const auto found = models->find(key); found != models->end()) {
+        if (found->second.empty()) return {};
+        return found->second;
+      }
     return {};
   }
-  bool holds(const std::string& key) override {
-    const std::lock_guard lock(mutex_);
-    return put_.contains(key) || sealed_.contains(key) || committed_.contains(key);
-  }
+  bool holds(const std::string& key) override { return get(key).has_value(); }
   std::size_t models() const override {
     const std::lock_guard lock(mutex_);
     std::set<std::string> keys;
-    for (const auto* models : {&put_, &sealed_, &committed_})
-      for (const auto& [key, state] : *models) keys.insert(key);
+    for (const auto* models : {&committed_, &sealed_, &put_})
+      for (const auto& [key, state] : *models)
+        if (state.empty())
+          keys.erase(key);
+        else
+          keys.insert(key);
     return keys.size();
   }
   void put(std::vector<KeyedState> models) override {

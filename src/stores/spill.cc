@@ -19,7 +19,7 @@ struct Spill::Tables : SpillDatabase {
 
   Statement put{*this, "INSERT OR REPLACE INTO spilled VALUES (?1, ?2)"};
   Statement get{*this, "SELECT state FROM spilled WHERE key = ?1"};
-  Statement holds{*this, "SELECT 1 FROM spilled WHERE key = ?1"};
+  Statement word{*this, "SELECT length(state) > 0 FROM spilled WHERE key = ?1"};
   Statement next{*this,
                  "SELECT rowid, key, state FROM spilled WHERE rowid > ?1 ORDER BY rowid LIMIT 1"};
 };
@@ -59,6 +59,12 @@ std::optional<KeyedState> Spill::next(std::int64_t& place) {
   return model;
 }
 
-bool Spill::holds(const std::string& key) { return any_row(tables_->holds.with(1, key)); }
+Spill::Word Spill::word_of(const std::string& key) {
+  auto& row = tables_->word.with(1, key);
+  if (!row.step()) return Word::none;
+  const Word word = row.number(0) != 0 ? Word::model : Word::forgotten;
+  row.reset();
+  return word;
+}
 
 }  // namespace kalstream

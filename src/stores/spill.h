@@ -22,8 +22,9 @@ class Spill {
   std::uint64_t after() const { return after_; }
 
   void put(const std::vector<KeyedState>& models);
-  std::optional<Bytes> get(const std::string& key);
-  bool holds(const std::string& key);
+  std::optional<Bytes> get(const std::string& key);  ///< empty: forgotten
+  enum class Word : std::uint8_t { none, model, forgotten };
+  Word word_of(const std::string& key);  ///< what it has to say of the key
 
   /// All of them, one by one, when no more will be put: the one behind `place`, which then is its
   /// own; from 0 on. Nothing after the last.

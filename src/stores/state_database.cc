@@ -112,15 +112,28 @@ StateWriter::StateWriter(Database& database, StateSum sum)
       sum_(sum),
       before_(database, "SELECT substr(state, -8) FROM models WHERE key = ?1"),
       write_(database, "INSERT OR REPLACE INTO models VALUES (?1, ?2)"),
+      remove_(database, "DELETE FROM models WHERE key = ?1"),
       mark_(database, "INSERT OR IGNORE INTO changed VALUES (?1)"),
       transaction_(database) {}
 
-bool StateWriter::put(const std::string& key, const Bytes& state) {
+// False if there is none.
+bool StateWriter::forget_sum(const std::string& key) {
   const bool known = before_.with(1, key).step();
   if (known) {
     sum_.remove(key, checksum_of(before_.bytes(0)));
     before_.reset();
   }
+  return known;
+}
+
+void StateWriter::remove(const std::string& key) {
+  if (!forget_sum(key)) return;
+  remove_.with(1, key).step();
+  mark_.with(1, key).step();
+}
+
+bool StateWriter::put(const std::string& key, const Bytes& state) {
+  const bool known = forget_sum(key);
   sum_.add(key, checksum_of(state));
   write_.with(1, key).with(2, state).step();
   mark_.with(1, key).step();
@@ -176,7 +189,9 @@ void keep_as_previous(Database& state, const fs::path& folder) {
     const bool is_new = !any_row(stream);
     state.run(is_new ? "INSERT OR REPLACE INTO previous.models SELECT * FROM main.models"
                      : "INSERT OR REPLACE INTO previous.models SELECT * FROM main.models "
-                       "WHERE key IN (SELECT key FROM main.changed)");
+                       "WHERE key IN (SELECT key FROM main.changed);"
+                       "DELETE FROM previous.models WHERE key IN (SELECT key FROM main.changed) "
+                       "AND key NOT IN (SELECT key FROM main.models)");
     state.run(
         "INSERT OR REPLACE INTO previous.stream SELECT * FROM main.stream;"
         "INSERT OR REPLACE INTO previous.seal SELECT * FROM main.seal;");

@@ -32,14 +32,18 @@ class StateWriter {
 
   /// True if there was a model of this key.
   bool put(const std::string& key, const Bytes& state);
+  void remove(const std::string& key);
   /// The sum of the models that there are then.
   StateSum commit(const Bytes& stream);
 
  private:
+  bool forget_sum(const std::string& key);
+
   Database& database_;
   StateSum sum_;
   Database::Statement before_;
   Database::Statement write_;
+  Database::Statement remove_;
   Database::Statement mark_;
   Transaction transaction_;
 };

@@ -54,6 +54,50 @@ void keeps_models(StateStore& store) {
   EXPECT_EQ(store.models(), 3U);
 }
 
+// A model without a state is gone, whatever was put or committed before.
+void forgets_models(StateStore& store) {
+  commit(store, "s1", {state("a", "1"), state("b", "1")});
+  store.put({state("c", "1")});
+  store.put({{"a", {}}, {"c", {}}, {"d", {}}});
+  for (const char* key : {"a", "c", "d"}) {
+    EXPECT_FALSE(store.holds(key)) << key;
+    EXPECT_FALSE(store.get(key)) << key;
+  }
+  EXPECT_EQ(store.models(), 1U);
+  commit(store, "s2", {});
+  EXPECT_FALSE(store.get("a"));
+  EXPECT_EQ(store.models(), 1U);
+
+  // One that comes back before the commit, and one that goes while another is under way.
+  store.put({{"b", {}}});
+  const std::uint64_t ticket = store.begin_commit();
+  store.put({{"e", {}}});
+  store.commit(ticket, bytes("s3"), {state("b", "3"), state("e", "3")});
+  EXPECT_EQ(store.get("b"), bytes("3"));
+  EXPECT_FALSE(store.get("e"));
+  commit(store, "s4", {});
+  EXPECT_EQ(store.get("b"), bytes("3"));
+  EXPECT_FALSE(store.get("e"));
+}
+
+TEST(MemoryStore, ForgetsModels) {
+  MemoryStore store;
+  forgets_models(store);
+}
+
+TEST(FolderStore, ForgetsModels) {
+  const TemporaryFolder folder;
+  {
+    FolderStore store(folder.path / "s");
+    forgets_models(store);
+    for (int k = 0; k < 17; ++k) commit(store, "s5", {});  // also as the previous one
+  }
+  FolderStore again(folder.path / "s");
+  EXPECT_EQ(again.remark(), "");
+  EXPECT_EQ(again.models(), 1U);
+  EXPECT_EQ(again.get("b"), bytes("3"));
+}
+
 TEST(MemoryStore, KeepsModels) {
   MemoryStore store;
   keeps_models(store);

@@ -719,7 +719,7 @@ TEST_P(Contract, NoLookAhead) {
 
 // Bounded data, as unpleasant as they come.
 TEST_P(Contract, StaysFiniteForEver) {
-  constexpr std::size_t steps = 2000;
+  constexpr std::size_t steps = 2000 / test::one_in(5);
   using Sample = std::function<void(std::size_t t, Vector & x, Vector & d)>;
   const auto fill = [](Vector& v, double a) { std::fill(v.begin(), v.end(), a); };
   const Vector x0 = normals(rng, n_x);
@@ -917,7 +917,7 @@ TEST(BoundedMemory, NoAllocationInAHundredThousandSteps) {
       Rng rng(3);
       Vector x(1), d(1);
       const std::size_t before = allocations;
-      for (int t = 0; t < 100'000; ++t) {
+      for (std::size_t t = 0; t < 100'000 / test::one_in(10); ++t) {
         x[0] = rng.uniform(-1, 1);
         d[0] = (t / 100 == 5 ? 1e4 : 0.5) * x[0];
         const double d_hat = learner->predict(x)[0];

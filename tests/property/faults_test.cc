@@ -22,6 +22,7 @@
 #include "stream/driver.h"
 #include "stream/line_records.h"
 #include "stream/text_sink.h"
+#include "support.h"
 #include "temporary_folder.h"
 
 namespace kalstream {
@@ -265,13 +266,7 @@ class Faults : public testing::TestWithParam<std::tuple<Scenario, Fault>> {
   std::string said_;
 };
 
-// All calls; under the address sanitizer, where a process takes long to begin and to end, each
-// fifth.
-#ifdef __SANITIZE_ADDRESS__
-constexpr std::uint64_t stride = 5;
-#else
-constexpr std::uint64_t stride = 1;
-#endif
+constexpr std::uint64_t stride = test::one_in(7);
 
 TEST_P(Faults, NothingIsLost) {
   const auto& [scenario, fault] = GetParam();

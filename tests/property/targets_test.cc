@@ -42,7 +42,7 @@ NetworkOptions network(std::size_t hidden, std::size_t inputs, std::size_t outpu
 
 // Every value of each size, together with others.
 TEST_P(Targets, DerivativesOfEverySize) {
-  for (std::size_t k = 0; k < 3 * 70; ++k) {
+  for (std::size_t k = 0; k < 3 * 70; k += test::one_in(3)) {
     NetworkOptions o = network(1 + (k * 3) % 65, k % 70, 1 + k % 4, 1 + k % 20);
     o.cell = static_cast<Cell>(k / 70);
     o.direct = k % 3 != 0;
@@ -75,7 +75,7 @@ TEST_P(Targets, UpdatesOfEverySize) {
   for (const Partition partition :
        {Partition::node, Partition::unit, Partition::gate, Partition::full}) {
     const bool large = partition == Partition::gate || partition == Partition::full;
-    for (std::size_t k = 0; k < (large ? 12 : 70); ++k) {
+    for (std::size_t k = 0; k < (large ? 12 : 70); k += test::one_in(3)) {
       const std::size_t n_s =
           large ? 1 + k % 6 : 1 + (k * 3) % (partition == Partition::node ? 65 : 17);
       const NetworkOptions o =

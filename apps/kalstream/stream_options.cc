@@ -1,0 +1,46 @@
+#include "stream_options.h"
+
+#include "commands.h"
+
+namespace kalstream::cli {
+namespace {
+
+CLI::Option* add(CLI::App& cmd, const StreamOption& option, bool* to) {
+  const bool learns = std::string(option.name) == "predict-only";
+  return cmd.add_flag(std::string("--") + option.name + (learns ? ",!--learn" : ""), *to,
+                      option.meaning);
+}
+
+CLI::Option* add(CLI::App& cmd, const StreamOption& option, double* to) {
+  CLI::Option* added = cmd.add_option(std::string("--") + option.name, *to, option.meaning);
+  return added->check(option.most > 1 ? whole_number(option.least, option.most)
+                                      : CLI::Range(option.least, option.most));
+}
+
+CLI::Option* add(CLI::App& cmd, const StreamOption& option, std::uint64_t* to) {
+  CLI::Option* added = cmd.add_option(std::string("--") + option.name, *to, option.meaning);
+  if (option.most <= 1e9) added->check(whole_number(option.least, option.most));
+  return *to > 0 ? added->capture_default_str() : added;
+}
+
+CLI::Option* add(CLI::App& cmd, const StreamOption& option, std::string* to) {
+  CLI::Option* added = cmd.add_option(std::string("--") + option.name, *to, option.meaning);
+  if (!option.choices.empty()) added->check(CLI::IsMember(option.choices));
+  return to->empty() ? added : added->capture_default_str();
+}
+
+CLI::Option* add(CLI::App& cmd, const StreamOption& option, std::vector<std::string>* to) {
+  CLI::Option* added = cmd.add_option(std::string("--") + option.name, *to, option.meaning);
+  if (std::string(option.name) == "set") return added;
+  return added->delimiter(',')->allow_extra_args(false);
+}
+
+}  // namespace
+
+void add_stream_settings(CLI::App& cmd, StreamSettings& settings) {
+  for (const StreamOption& option : stream_options())
+    std::visit([&](auto* to) { add(cmd, option, to); }, option.in(settings));
+  cmd.get_option("--budget-us")->excludes(cmd.get_option("--experts"));
+}
+
+}  // namespace kalstream::cli
