@@ -87,6 +87,7 @@ int main(int argc, char** argv) {
   cli::add_run(app);
   cli::add_forecast(app);
   cli::add_stream(app);
+  cli::add_serve(app);
   cli::add_fleet(app);
   cli::add_demo(app);
   cli::add_generate(app);

@@ -2,8 +2,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <charconv>
-#include <cmath>
 #include <memory>
 #include <optional>
 
@@ -43,25 +41,6 @@ struct StreamArguments {
   bool strict = false;
   bool quiet = false;
 };
-
-// "5000": samples; "30s", "5m", "2h": time.
-Cadence cadence_of(const std::string& text) {
-  Cadence cadence;
-  double n = 0;
-  const char* const end = text.data() + text.size();
-  const auto [unit, error] = std::from_chars(text.data(), end, n);
-  const std::string_view rest(unit, static_cast<std::size_t>(end - unit));
-  const double seconds = rest == "s" ? 1 : rest == "m" ? 60 : rest == "h" ? 3600 : 0;
-  const bool sound = error == std::errc() && n > 0 && n * std::max(seconds, 1.0) <= 1e9;
-  if (sound && rest.empty() && n == std::floor(n))
-    cadence.samples = static_cast<std::uint64_t>(n);
-  else if (sound && seconds > 0)
-    cadence.time = std::chrono::milliseconds(std::max(1L, std::lround(1000 * n * seconds)));
-  else
-    throw std::invalid_argument(
-        fmt::format("--every {}: write a number of samples (5000) or a time (30s, 5m, 2h)", text));
-  return cadence;
-}
 
 // A file, or with keys a folder; nullptr: nothing is kept. One that is there is gone on from only
 // where the user says so.

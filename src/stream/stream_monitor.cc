@@ -59,7 +59,8 @@ void StreamMonitor::stepped(const StepReport& report) {
 }
 
 void StreamMonitor::warn(Warning kind, std::string_view text) {
-  if (const auto line = notices_.add(kind, text, Clock::now())) say(*line);
+  const auto line = notices_.add(kind, text, Clock::now());
+  if (line) options_.warned ? options_.warned(kind, *line) : say(*line);
 }
 
 void StreamMonitor::warn(Watch::Findings findings) {

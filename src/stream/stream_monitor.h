@@ -25,6 +25,8 @@ struct MonitorOptions {
   std::optional<std::uint16_t> metrics_port;
   /// Takes what a person should read, a line without its end.
   std::function<void(const std::string&)> say = [](const std::string&) {};
+  /// Takes warnings in its place, if it is set.
+  std::function<void(Warning, const std::string&)> warned = {};
 };
 
 class StreamMonitor final : public EngineListener {
