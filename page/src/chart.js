@@ -10,15 +10,17 @@ const font = '12px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
 const steps = [1, 2, 5].flatMap((digit) => [0, 1, 2, 3, 4, 5, 6, 7].map((power) => digit * 10 ** power)).sort((a, b) => a - b);
 
 export class Chart {
-  // lines: uPlot series; columns(series, picked, forecast) gives their data; range(data) the bounds of y;
-  // paint(uplot, from, to) what is drawn on top; read(index) is told the point under the pointer, or -1.
-  constructor({ series, viewport, label, height, lines, bands = [], columns, range, paint = () => {}, read = () => {}, changed }) {
+  // lines: uPlot series, with `few` where there are never many points; columns(series, picked, forecast) gives what to draw: {x, lines: one list of values each,
+  // areas: [{low, high, fill}]}; range(drawn) the bounds of y; paint(uplot, from, to) draws on top; read(index) is told
+  // the point under the pointer, or -1.
+  constructor({ series, viewport, label, height, lines, columns, range, paint = () => {}, read = () => {}, changed }) {
     Object.assign(this, { series, viewport, columns, height, changed });
+    this.lines = lines;
     this.node = element("div", { class: "chart", tabindex: "0", role: "group", "aria-label": label, "aria-describedby": "chart-keys",
       onkeydown: (event) => this.key(event) });
     const axis = { stroke: () => colour("muted"), font, grid: { stroke: () => colour("grid"), width: 1 }, ticks: { show: false }, gap: 6 };
     this.plot = new uPlot({
-      width: 600, height, lines, bands,
+      width: 600, height,
       series: [{}, ...lines],
       legend: { show: false },
       padding: [8, 12, 0, 0],
@@ -33,6 +35,7 @@ export class Chart {
       cursor: { y: false, drag: { x: true, setScale: false }, points: { size: 6 }, bind: { dblclick: () => null } },
       select: { show: true, left: 0, top: 0, width: 0, height: 0 },
       hooks: {
+        drawAxes: [(plot) => this.paintAreas(plot)],
         draw: [(plot) => paint(plot, this.from, this.to)],
         setSelect: [(plot) => this.select(plot)],
         setCursor: [(plot) => read(plot.cursor.left >= 0 ? this.indexAt(plot.posToVal(plot.cursor.left, "x")) : -1)],
@@ -60,12 +63,49 @@ export class Chart {
     const { min, max } = this.viewport.range(series);
     this.from = Math.max(0, series.find(series.x, min));
     this.to = Math.min(series.last, series.find(series.x, max) + 1);
-    const picked = pick(series, this.from, this.to, Math.max(200, plot.bbox.width / devicePixelRatio));
+    const width = Math.max(200, plot.bbox.width / devicePixelRatio);
+    this.dense = this.to - this.from > width / 2; // there dashes would not be seen, and cost much
+    this.lines.forEach(({ dash, few }, i) => {
+      plot.series[i + 1].dash = this.dense && !few ? undefined : dash;
+      plot.series[i + 1].width = this.dense && !few ? 1 : 1.7;
+    });
+    const picked = pick(series, this.from, this.to, Math.round(width / 2));
     this.drawn = this.columns(series, picked, this.to === series.last ? series.forecast : null);
     plot.batch(() => {
-      plot.setData(this.drawn, false);
+      plot.setData([this.drawn.x, ...this.drawn.lines], false);
       plot.setScale("x", { min, max });
     });
+  }
+
+  // Each stretch without a gap is one polygon. Where points are dense it is a column for each: a polygon with
+  // so many teeth takes a browser a hundred times longer.
+  paintAreas(plot) {
+    const { ctx, bbox } = plot;
+    const { x, areas = [] } = this.drawn ?? {};
+    const left = (i) => Math.round(plot.valToPos(x[i], "x", true));
+    const top = (value) => plot.valToPos(value, "y", true);
+    ctx.save();
+    ctx.beginPath();
+    ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+    ctx.clip();
+    for (const { low, high, fill } of areas) {
+      ctx.fillStyle = fill;
+      for (let begin = 0, end = 0; begin < x.length; begin = end + 1) {
+        for (end = begin; end < x.length && low[end] !== null && high[end] !== null; end += 1);
+        if (end - begin < 2) continue;
+        if (this.dense) {
+          for (let i = begin; i + 1 < end; i += 1) {
+            ctx.fillRect(left(i), top(high[i]), left(i + 1) - left(i), top(low[i]) - top(high[i]));
+          }
+        } else {
+          ctx.beginPath();
+          for (let i = begin; i < end; i += 1) ctx.lineTo(left(i), top(high[i]));
+          for (let i = end - 1; i >= begin; i -= 1) ctx.lineTo(left(i), top(low[i]));
+          ctx.fill();
+        }
+      }
+    }
+    ctx.restore();
   }
 
   indexAt(x) {

@@ -8,16 +8,18 @@ export function errorChart({ series, viewport, read, changed }) {
   return new Chart({
     series, viewport, read, changed, height: 170, label: "Error over time, beside that of repeating the last value",
     lines: [
-      { stroke: () => colour("naive"), width: 1.6, dash: [2, 3], points: { show: false } },
-      { stroke: () => colour("prediction"), width: 1.8, points: { show: false }, fill: () => colour("band") },
+      { stroke: () => colour("naive"), dash: [2, 3], points: { show: false } },
+      { stroke: () => colour("prediction"), points: { show: false } },
     ],
     columns: (all, picked) => {
       all.score();
-      return [picked.map((i) => all.x[i]), picked.map((i) => orNull(all.naive[i])), picked.map((i) => orNull(all.error[i]))];
+      const error = picked.map((i) => orNull(all.error[i]));
+      return { x: picked.map((i) => all.x[i]), lines: [picked.map((i) => orNull(all.naive[i])), error],
+        areas: [{ low: error.map((value) => (value === null ? null : 0)), high: error, fill: colour("band") }] };
     },
-    range: (data) => {
+    range: (drawn) => {
       let most = 0;
-      for (const column of [1, 2]) for (const value of data?.[column] ?? []) if (value !== null && value > most) most = value;
+      for (const line of drawn?.lines ?? []) for (const value of line) if (value > most) most = value;
       return [0, most * 1.08 || 1];
     },
   });

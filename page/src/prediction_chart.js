@@ -7,63 +7,60 @@ const orNull = (value) => (Number.isNaN(value) || value === undefined ? null : v
 const nothing = { show: false };
 
 export function predictionChart({ series, viewport, read, changed }) {
-  const edge = { stroke: "transparent", width: 0, points: nothing, spanGaps: false };
   return new Chart({
     series, viewport, read, changed, height: 340, label: "Target and prediction over time",
     lines: [
-      { ...edge }, { ...edge },                                                    // 1, 2: interval, high and low
-      { ...edge }, { ...edge },                                                    // 3, 4: the forecast's
-      { stroke: () => colour("prediction"), width: 1.6, dash: [6, 3], points: nothing },
-      { stroke: () => colour("target"), width: 1.6, points: nothing },
-      { stroke: () => colour("forecast"), width: 2, dash: [2, 3], points: nothing },
-    ],
-    bands: [
-      { series: [1, 2], fill: () => colour("band") },
-      { series: [3, 4], fill: () => colour("fan") },
+      { stroke: () => colour("prediction"), dash: [6, 3], points: nothing },
+      { stroke: () => colour("target"), points: nothing },
+      { stroke: () => colour("forecast"), dash: [2, 3], points: nothing, few: true },
     ],
     columns: (all, picked, forecast) => {
       const column = (name) => picked.map((i) => orNull(all[name][i]));
-      const data = [picked.map((i) => all.x[i]), column("high"), column("low"),
-        picked.map(() => null), picked.map(() => null), column("prediction"), column("target"), picked.map(() => null)];
-      if (forecast && picked.length) addForecast(data, all, forecast);
-      return data;
+      const none = () => picked.map(() => null);
+      const drawn = { x: picked.map((i) => all.x[i]), lines: [column("prediction"), column("target"), none()],
+        areas: [{ low: column("low"), high: column("high"), fill: colour("band") }, { low: none(), high: none(), fill: colour("fan") }] };
+      if (forecast && picked.length) addForecast(drawn, all, forecast);
+      return drawn;
     },
-    range: (data) => bounds(data),
+    range: bounds,
     paint: (plot, from, to) => paintAnomalies(plot, series, from, to),
   });
 }
 
-function addForecast(data, series, forecast) {
-  const newest = data[0].length - 1;
-  const start = data[6][newest] ?? data[5][newest];
-  for (const column of [3, 4, 7]) data[column][newest] = start;
+// The fan opens at the newest value.
+function addForecast({ x, lines: [prediction, target, ahead], areas: [band, fan] }, series, forecast) {
+  const newest = x.length - 1;
+  const start = target[newest] ?? prediction[newest];
+  for (const column of [ahead, fan.low, fan.high]) column[newest] = start;
   forecast.value.forEach((value, lead) => {
-    data[0].push(series.lastX + lead + 1);
-    for (const column of [1, 2, 5, 6]) data[column].push(null);
-    data[3].push(orNull(forecast.high?.[lead] ?? NaN));
-    data[4].push(orNull(forecast.low?.[lead] ?? NaN));
-    data[7].push(orNull(value ?? NaN));
+    x.push(series.lastX + lead + 1);
+    for (const column of [prediction, target, band.low, band.high]) column.push(null);
+    ahead.push(orNull(value ?? NaN));
+    fan.low.push(orNull(forecast.low?.[lead] ?? NaN));
+    fan.high.push(orNull(forecast.high?.[lead] ?? NaN));
   });
 }
 
 // All lines, and of the intervals as much as leaves these well in sight.
-function bounds(data) {
-  if (!data?.[0].length) return [0, 1];
+function bounds(drawn) {
+  if (!drawn?.x.length) return [0, 1];
+  const { lines: [prediction, target, ahead], areas } = drawn;
   let low = Infinity;
   let high = -Infinity;
-  const include = (column, from, to) => {
-    for (const value of data[column]) {
+  const include = (column, least = -Infinity, most = Infinity) => {
+    for (const value of column) {
       if (value === null) continue;
-      if (value < low) low = Math.max(value, from);
-      if (value > high) high = Math.min(value, to);
+      if (value < low) low = Math.max(value, least);
+      if (value > high) high = Math.min(value, most);
     }
   };
-  for (const column of [6, 7]) include(column, -Infinity, Infinity);
-  if (low > high) include(5, -Infinity, Infinity);
+  include(target);
+  include(ahead);
+  if (low > high) include(prediction);
   if (low > high) return [0, 1];
   const height = high - low || Math.abs(high) || 1;
   const [least, most] = [low - 0.6 * height, high + 0.6 * height];
-  for (const column of [5, 1, 2, 3, 4]) include(column, least, most);
+  for (const column of [prediction, ...areas.flatMap((area) => [area.low, area.high])]) include(column, least, most);
   const margin = 0.06 * (high - low || height);
   return [low - margin, high + margin];
 }

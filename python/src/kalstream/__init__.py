@@ -14,6 +14,9 @@ The same for a whole stream in one call:
 True
 """
 
+from ._async_client import AsyncClient
+from ._calls import Event, ServerError
+from ._client import Client
 from ._core import DataError, Field, Report, Schema, SnapshotError, Surprise, __version__
 from ._data import read_schema
 from ._evaluation import Comparison, Run, TargetScore, compare, run
@@ -22,14 +25,18 @@ from ._learner import Forecaster, Learner, learners, options
 from ._streams import generate, generators
 
 __all__ = [
+    "AsyncClient",
+    "Client",
     "Comparison",
     "DataError",
+    "Event",
     "Field",
     "Forecaster",
     "Learner",
     "Report",
     "Run",
     "Schema",
+    "ServerError",
     "SnapshotError",
     "Surprise",
     "TargetScore",
