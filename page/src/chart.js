@@ -44,7 +44,10 @@ export class Chart {
     this.plot.over.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
     this.plot.over.addEventListener("pointerdown", () => { // what is being marked does not slip away
       this.marking = true;
-      window.addEventListener("pointerup", () => { this.marking = false; changed(); }, { once: true });
+      const mark = new AbortController();
+      for (const end of ["pointerup", "pointercancel"]) {
+        window.addEventListener(end, () => { mark.abort(); this.marking = false; changed(); }, { signal: mark.signal });
+      }
     });
     this.plot.over.addEventListener("dblclick", () => { viewport.reset(); changed(); });
     this.resizing = new ResizeObserver(() => this.resize());
