@@ -21,7 +21,7 @@ import tempfile
 import threading
 import time
 
-WATCHED = {"interval": 0.9, "alarm_rate": 0.002}
+WATCHED = {"interval": 0.9, "alarm_rate": 0.004}
 
 # name -> (generator, options of the stream)
 GENERATED = {
@@ -70,11 +70,11 @@ def generated(program, arguments):
         yield {name: float(value) for name, value in zip(names, row)}
 
 
-def disturbed(samples, field, dice, every=250):
-    """A value that is far off, now and then."""
-    for sample in samples:
-        if dice.random() < 1 / every:
-            sample[field] += dice.choice([-1, 1]) * (5 + abs(sample[field]) * 0.6)
+def disturbed(samples, field, dice, every=800, first=930):
+    """A value that is far off, now and then: so rarely that it is news."""
+    for number, sample in enumerate(samples):
+        if number == first or (number > first and dice.random() < 1 / every):
+            sample[field] += dice.choice([-1, 1]) * (5 + abs(sample[field]) * 0.3)
         yield sample
 
 
@@ -166,7 +166,7 @@ def main():
 
             load = disturbed(electricity(dice), "load", random.Random(7))
             feed("electricity", load, {"learner": "auto", "target": "load", "horizon": 48}, first=900)
-            everything = disturbed(sensors(random.Random(3)), "flow", random.Random(4), every=2000)
+            everything = disturbed(sensors(random.Random(3)), "flow", random.Random(4), every=1500)
             feed("sensors", everything, {"learner": "ar", "inputs": "none", "target": "flow", "key": "device"}, 4 * options.speed, 8000)
             for name, (arguments, wanted) in GENERATED.items():
                 feed(name, generated(options.kalstream, arguments), wanted)
