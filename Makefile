@@ -3,7 +3,8 @@
 .PHONY: build demo live live-picture page-packages browser-packages test-browser reproduce test test-release test-asan-ubsan test-tsan bench bench-diff bench-scaling
 .PHONY: bench-peers bench-stream bench-anomalies bench-stalls soak fuzz format lint clean packages
 
-BUILD_PACKAGES := g++ cmake ninja-build pkg-config libcli11-dev libfmt-dev nlohmann-json3-dev libmicrohttpd-dev libsqlite3-dev zlib1g-dev
+BUILD_PACKAGES := g++ cmake ninja-build pkg-config libcli11-dev libfmt-dev nlohmann-json3-dev libmicrohttpd-dev \
+  librdkafka-dev libsqlite3-dev zlib1g-dev
 TEST_PACKAGES := libgtest-dev libgmock-dev libeigen3-dev libmatio-dev
 JOBS := $(shell nproc)
 
@@ -80,6 +81,50 @@ soak: test-packages
 	@cmake --build --preset release -j $(JOBS) --target kalstream_soak kalstream_cli
 	tests/soak/faults.py build/release/kalstream
 	build/release/kalstream_soak $(SOAK)
+
+# A fleet on a real broker: Apache Kafka from Maven under build/kafka, on loopback (docs/fleet.md)
+.PHONY: fleet test-kafka soak-kafka bench-fleet test-engines kafka
+KAFKA_VENV := build/kafka-venv
+KAFKA_PYTHON := $(KAFKA_VENV)/bin/python
+
+$(KAFKA_VENV)/ready: tests/kafka/requirements.txt
+	@python3 -c 'import ensurepip' 2>/dev/null || tools/install-packages.sh python3-venv
+	python3 -m venv $(KAFKA_VENV)
+	$(KAFKA_VENV)/bin/pip install --quiet --only-binary :all: -r tests/kafka/requirements.txt
+	@touch $@
+
+kafka: build $(KAFKA_VENV)/ready
+	@tools/install-packages.sh openjdk-17-jre-headless maven
+	@$(KAFKA_PYTHON) tests/kafka/broker.py fetch
+
+# Watch one: two workers, a thousand devices, a worker killed, nothing lost; a minute
+fleet: kafka
+	@$(KAFKA_PYTHON) tools/fleet-demo.py build/release/kalstream
+
+# Quick cases, then two runs of random events
+test-kafka: kafka
+	$(KAFKA_PYTHON) -m pytest -p no:cacheprovider tests/kafka
+	$(KAFKA_PYTHON) tests/kafka/chaos.py build/release/kalstream
+
+soak-kafka: kafka
+	$(KAFKA_PYTHON) tests/kafka/chaos.py build/release/kalstream --seeds 11,12,13,14,15,16,17,18,19,20 \
+	  --records 100000 --events 40
+
+# Silence after a kill, latency, state written, rate, memory: the tables of docs/fleet.md
+bench-fleet: kafka
+	@$(KAFKA_PYTHON) bench/fleet.py build/release/kalstream
+
+# kalstream within Spark and Quix Streams: the examples, tried (half a gigabyte is installed)
+ENGINES_VENV := build/engines-venv
+
+$(ENGINES_VENV)/ready: examples/engines/requirements.txt tests/kafka/requirements.txt
+	@python3 -c 'import ensurepip' 2>/dev/null || tools/install-packages.sh python3-venv
+	python3 -m venv $(ENGINES_VENV)
+	$(ENGINES_VENV)/bin/pip install --quiet -r examples/engines/requirements.txt -r tests/kafka/requirements.txt
+	@touch $@
+
+test-engines: kafka python $(ENGINES_VENV)/ready
+	PYTHONPATH=$(CURDIR)/build/release/python $(ENGINES_VENV)/bin/python -m pytest -p no:cacheprovider examples
 
 # Fuzzers, SECONDS each, all or one TARGET (csv, mat, snapshot, …): docs/robustness.md
 SECONDS := 60
@@ -172,6 +217,17 @@ bench: packages
 bench-stream: build
 	@tools/install-packages.sh python3 util-linux
 	@bench/stream.py
+
+# What `kalstream serve` costs: the table of docs/serve.md
+.PHONY: bench-serve bench-http
+bench-serve: build
+	@tools/install-packages.sh python3 wrk
+	@bench/serve.py
+
+# Three HTTP libraries at what it does most (docs/decisions/0009-libmicrohttpd.md)
+bench-http:
+	@tools/install-packages.sh g++ python3 wrk libmicrohttpd-dev libboost-dev libcpp-httplib-dev
+	@bench/http/measure.py
 
 # How well surprise finds labelled anomalies, by the rules of Numenta's benchmark (docs/anomalies.md)
 bench-anomalies: build

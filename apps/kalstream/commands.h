@@ -67,6 +67,7 @@ inline void add_surprise(CLI::App& command, bool& surprise, double& alarm_rate) 
 void add_bench(CLI::App& app);
 void add_run(CLI::App& app);
 void add_demo(CLI::App& app);
+void add_fleet(CLI::App& app);
 void add_forecast(CLI::App& app);
 void add_generate(CLI::App& app);
 void add_inspect(CLI::App& app);
