@@ -10,7 +10,9 @@ namespace {
 void read_until(const Configuration& configuration, const std::vector<TopicPartition>& partitions,
                 const Say& say, const std::function<bool(const Message&)>& take,
                 Milliseconds patience) {
-  Consumer consumer(configuration.with("enable.partition.eof", "true"), say);
+  // The end is told by a fetch that finds nothing: it shall not wait for something to come.
+  Consumer consumer(
+      configuration.with("enable.partition.eof", "true").set("fetch.wait.max.ms", "10"), say);
   consumer.assign(partitions);
   auto last = std::chrono::steady_clock::now();
   std::vector<bool> done(partitions.size());
