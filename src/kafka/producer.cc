@@ -48,6 +48,16 @@ void Producer::rethrow() {
   if (thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
 }
 
+void Producer::find(const std::vector<std::string>& topics, Milliseconds timeout) {
+  std::vector<Owner<rd_kafka_topic_t, rd_kafka_topic_destroy>> known;
+  for (const std::string& topic : topics)
+    known.emplace_back(rd_kafka_topic_new(handle(), topic.c_str(), nullptr));
+  const struct rd_kafka_metadata* metadata = nullptr;
+  require(rd_kafka_metadata(handle(), /*all_topics=*/0, nullptr, &metadata, as_ms(timeout)),
+          "the topics cannot be found");
+  rd_kafka_metadata_destroy(metadata);
+}
+
 void Producer::init_transactions(Milliseconds timeout) {
   require(rd_kafka_init_transactions(handle(), as_ms(timeout)), "transactions cannot be begun");
 }
