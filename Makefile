@@ -35,8 +35,8 @@ page-packages:
 reproduce: build
 	@build/release/kalstream reproduce all --quick $(if $(DATA),--data "$(DATA)") --out build/reproduction
 
-# Everything CI runs: all tests optimised and under sanitizers, threads under the thread sanitizer, Python, the page in a browser
-test: test-release test-asan-ubsan test-tsan test-python test-browser
+# All tests optimised and under sanitizers, threads under the thread sanitizer, Python. CI also runs test-browser and test-kafka
+test: test-release test-asan-ubsan test-tsan test-python
 
 test-packages: packages
 	@tools/install-packages.sh $(TEST_PACKAGES)
@@ -217,6 +217,17 @@ bench: packages
 bench-stream: build
 	@tools/install-packages.sh python3 util-linux
 	@bench/stream.py
+
+# What `kalstream serve` costs: the table of docs/serve.md
+.PHONY: bench-serve bench-http
+bench-serve: build
+	@tools/install-packages.sh python3 wrk
+	@bench/serve.py
+
+# Three HTTP libraries at what it does most (docs/decisions/0009-libmicrohttpd.md)
+bench-http:
+	@tools/install-packages.sh g++ python3 wrk libmicrohttpd-dev libboost-dev libcpp-httplib-dev
+	@bench/http/measure.py
 
 # How well surprise finds labelled anomalies, by the rules of Numenta's benchmark (docs/anomalies.md)
 bench-anomalies: build

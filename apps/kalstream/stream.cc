@@ -9,6 +9,7 @@
 #include "field_options.h"
 #include "io/atomic_file.h"
 #include "io/snapshot_file.h"
+#include "serve/stream_page.h"
 #include "stores/file_store.h"
 #include "stores/folder_store.h"
 #include "stream/driver.h"
@@ -37,6 +38,7 @@ struct StreamArguments {
   std::string answers;
   std::string metrics_file;
   std::optional<std::uint16_t> metrics_port;
+  std::optional<std::uint16_t> page_port;
   std::string json;
   bool strict = false;
   bool quiet = false;
@@ -88,6 +90,12 @@ void stream(const StreamArguments& a) {
   };
   if (!a.json.empty()) require_writable(a.json);
   DriverOptions options = options_of(a, say);
+  std::unique_ptr<serve::StreamPage> page;
+  if (a.page_port) {
+    page = std::make_unique<serve::StreamPage>(a.follow, a.settings, *a.page_port);
+    options.monitor.observer = page.get();
+    say(fmt::format("the page is at http://127.0.0.1:{}/", page->port()));
+  }
   const auto store = open_store(a);
   Signals signals;
   LineRecords source(
@@ -164,6 +172,8 @@ void add_stream(CLI::App& app) {
                   "Write metrics every second, in Prometheus' text format");
   cmd->add_option("--metrics-port", a->metrics_port,
                   "Serve them at http://127.0.0.1:PORT/metrics; 0 takes a free port");
+  cmd->add_option("--page", a->page_port,
+                  "Show the stream at http://127.0.0.1:PORT/, live; 0 takes a free port");
   cmd->add_option("--json", a->json, "Write a summary at the end as JSON");
   cmd->add_flag("--strict", a->strict, "Stop at the first line that cannot be used");
   cmd->add_flag("--quiet", a->quiet, "No warnings, no summary");

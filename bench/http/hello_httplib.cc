@@ -7,6 +7,7 @@ int main() {
   httplib::Server server;
   server.new_task_queue = [] { return new httplib::ThreadPool(600); };
   server.set_keep_alive_max_count(1000000000);
+  server.set_tcp_nodelay(true);
   server.Post("/", [](const httplib::Request&, httplib::Response& response) {
     response.set_content("{\"sample\":1,\"status\":\"learnt\",\"prediction\":0.5}\n", "application/json");
   });

@@ -28,7 +28,7 @@ export class StreamsView {
         { id: "error", title: "Error", sort: "desc", numeric: true,
           fill: (cell, stream) => twoLines(cell, format.number(stream.nse_recent), format.gainText(stream.nse_recent, stream.naive_nse_recent)) },
         { id: "surprise", title: "Surprise", sort: "asc", numeric: true,
-          fill: (cell, stream) => twoLines(cell, format.surprise(stream.surprise), stream.anomalies ? `${format.count(stream.anomalies)} anomalies` : "") },
+          fill: (cell, stream) => twoLines(cell, format.surprise(stream.surprise), stream.anomalies ? format.anomalies(stream.anomalies) : "") },
         { id: "age", title: "Newest", sort: "asc", numeric: true, text: (stream) => format.age(stream.last) },
       ],
     });

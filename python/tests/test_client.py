@@ -9,7 +9,9 @@ import subprocess
 import kalstream
 import numpy as np
 import pytest
+from conftest import ROOT
 from server import Server, free_port
+from test_docs import python_blocks
 
 
 @pytest.fixture(scope="module")
@@ -97,6 +99,7 @@ def test_a_learner_comes_and_goes(client):
     x = [0.3]
     assert learner.predict(x)[0] == client.send("source", {"x": 0.3})["prediction"]
     client.create("copy", learner="rls", target="y")
+    client.send("copy", {"x": 0.0, "y": 0.0})
     client.restore("copy", learner)
     assert client.send("copy", {"x": 0.3, "y": None})["prediction"] == learner.predict(x)[0]
 
@@ -253,3 +256,12 @@ def test_everything_awaited(server):
             await client.delete("awaited")
 
     asyncio.run(asyncio.wait_for(run(), 60))
+
+
+def test_the_examples_of_the_documentation_run(server):
+    names = {"__name__": "__main__", "kalstream": kalstream}
+    blocks = [block for block in python_blocks(ROOT / "docs/python.md") if "Client(" in block]
+    assert len(blocks) == 2
+    for block in blocks:
+        exec(compile(block.replace("http://127.0.0.1:8080", server.address), "docs/python.md", "exec"), names)
+    names["client"].close()

@@ -97,6 +97,16 @@ void Exchange::answer(std::shared_ptr<EventStream> events) {
   wake();
 }
 
+std::optional<Response> Exchange::response() {
+  const std::lock_guard lock(mutex_);
+  return response_;
+}
+
+bool Exchange::is_answered() {
+  const std::lock_guard lock(mutex_);
+  return response_ || events_;
+}
+
 void Exchange::wake() {
   if (!suspended_ || connection_ == nullptr) return;
   suspended_ = false;

@@ -45,6 +45,10 @@ class Exchange {
   void answer(Response response);
   void answer(std::shared_ptr<EventStream> events);
 
+  /// What it was answered with, until that is sent; nothing: it was not, or with events.
+  std::optional<Response> response();
+  bool is_answered();
+
  private:
   friend class Server;
 

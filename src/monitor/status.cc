@@ -308,7 +308,7 @@ std::string prometheus_text(const StreamStatus& status) {
   return writer.take();
 }
 
-std::string prometheus_text(const std::vector<NamedStatus>& streams) {
+std::string prometheus_text_of_all(const std::vector<NamedStatus>& streams) {
   Writer writer;
   for (const NamedStatus& stream : streams) {
     writer.set_stream(stream.name);

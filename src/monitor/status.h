@@ -82,7 +82,7 @@ struct NamedStatus {
   std::string name;
   StreamStatus status;
 };
-std::string prometheus_text(const std::vector<NamedStatus>& streams);
+std::string prometheus_text_of_all(const std::vector<NamedStatus>& streams);
 
 /// Metrics in that format by series, labels included: `kalstream_nse{window="all"}`.
 using Metrics = std::map<std::string, double, std::less<>>;

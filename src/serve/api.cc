@@ -9,6 +9,7 @@
 #include "monitor/status.h"
 #include "page/live_page.h"
 #include "serve/description.h"
+#include "serve/json_text.h"
 #include "serve/openapi.h"
 
 namespace kalstream::serve {
@@ -98,6 +99,39 @@ void require_room_for_answers(const Input& input, const StreamSettings& settings
     throw Refusal(
         413, "too_many_answers",
         fmt::format("the answers would take more than {} MiB; send it in parts", most >> 20));
+}
+
+/// One number, or a list where there are several targets.
+void append_each(std::string& to, std::size_t n, const auto& one) {
+  if (n == 1)
+    one(0);
+  else
+    append_list(to, n, one);
+}
+
+std::string forecast_json(const Foresight& said, std::size_t outputs) {
+  std::string to = "{\"forecast\":";
+  append_list(to, said.value.size() / outputs, [&](std::size_t lead) {
+    fmt::format_to(std::back_inserter(to), "{{\"lead\":{},\"time\":", lead + 1);
+    append_time(to, lead < said.time.size() ? said.time[lead] : "", said.time_is_text);
+    to += ",\"value\":";
+    append_each(to, outputs,
+                [&](std::size_t k) { append_number(to, said.value[lead * outputs + k]); });
+    to += ",\"interval\":";
+    if (said.interval.empty())
+      to += "null";
+    else
+      append_each(to, outputs, [&](std::size_t k) {
+        const Interval& bounds = said.interval[lead * outputs + k];
+        to += '[';
+        append_number(to, bounds.low);
+        to += ',';
+        append_number(to, bounds.high);
+        to += ']';
+      });
+    to += '}';
+  });
+  return to + '}';
 }
 
 ServedStream::Done answer_with(const std::shared_ptr<http::Exchange>& exchange, Response response) {
@@ -260,7 +294,7 @@ void Api::metrics(const Exchange& exchange) {
     std::vector<NamedStatus> all;
     for (const auto& board : boards_.boards()) all.push_back({board->name(), board->status()});
     return Response{.content_type = "text/plain; version=0.0.4; charset=utf-8",
-                    .body = prometheus_text(all)};
+                    .body = prometheus_text_of_all(all)};
   });
 }
 
@@ -334,7 +368,21 @@ void Api::samples(const Exchange& exchange) {
 // ---- Models.
 
 void Api::forecast(const Exchange& exchange) {
-  exchange->answer(http::error(501, "not_yet", "forecasts on request are not there yet"));
+  const Request& request = exchange->request();
+  const auto stream = stream_of(exchange);
+  std::optional<Input> inputs;
+  if (!request.body.empty()) inputs = input_of(request);
+  const std::size_t of_stream = stream->settings().horizon;
+  std::size_t otherwise = of_stream > 0 ? of_stream : 1;
+  if (of_stream == 0 && inputs)
+    otherwise = std::min(most_samples(*inputs), ModelOptions::longest_horizon);
+  const std::size_t horizon =
+      number(request, "horizon", otherwise, 1, ModelOptions::longest_horizon);
+  stream->foresee(value(request, "key"), horizon, inputs, exchange,
+                  [exchange](const Foresight& said, std::size_t outputs, const Refusal* refusal) {
+                    exchange->answer(refusal == nullptr ? json(forecast_json(said, outputs))
+                                                        : response_of(*refusal));
+                  });
 }
 
 void Api::snapshot(const Exchange& exchange) {

@@ -21,6 +21,7 @@ using namespace std::chrono_literals;
 
 // So much may be done while other clients wait: no more than a hundredth of what they would notice.
 constexpr float cheap = 300e-6F;
+constexpr int most_commits = 4;  // at a time: each has a thread
 constexpr std::uint64_t longest_log = std::uint64_t{256} << 20;
 
 std::span<const std::byte> bytes_of_text(std::string_view text) {
@@ -56,13 +57,7 @@ struct ServedStream::Parts {
   Parts(ServedStream& stream, const std::function<void(const std::string&)>& say)
       : log(stream.folder_, stream.around_.sync, *stream.around_.system),
         source(stream.name()),
-        monitor({.say = say,
-                 .warned =
-                     [&stream](Warning kind, const std::string& text) {
-                       stream.board_.warned(to_string(kind), text);
-                       stream.around_.say(stream.name() + ": " + text);
-                     }},
-                source),
+        monitor({.say = say, .observer = &stream}, source),
         store(open_store(stream)),
         engine(limited(engine_options(stream.settings_, say), stream.around_), store.get(),
                &monitor),
@@ -173,7 +168,7 @@ void ServedStream::take(Input input, std::shared_ptr<const void> owner, Answered
 
 void ServedStream::put_model(std::string key, std::string state, Done done) {
   run(std::move(done), [this, key = std::move(key), state = std::move(state)] {
-    if (!parts_) refuse_failed();
+    require_open();
     Parts& p = *parts_;
     if (!p.engine.settled())
       throw Refusal(409, "not_settled",
@@ -197,7 +192,7 @@ void ServedStream::put_model(std::string key, std::string state, Done done) {
 
 void ServedStream::forget_model(std::string key, Done done) {
   run(std::move(done), [this, key = std::move(key)] {
-    if (!parts_) refuse_failed();
+    require_open();
     Parts& p = *parts_;
     if (!p.engine.state_of(key)) throw Refusal(404, "no_model", "there is no model of this key");
     try {
@@ -216,9 +211,41 @@ void ServedStream::snapshot(std::string key, Told told) {
   auto found = std::make_shared<std::optional<Bytes>>();
   run([found, told = std::move(told)](const Refusal* refusal) { told(std::move(*found), refusal); },
       [this, found, key = std::move(key)] {
-        if (!parts_) refuse_failed();
+        require_open();
         *found = parts_->engine.state_of(key);
         if (!*found) throw Refusal(404, "no_model", "there is no model of this key");
+      });
+}
+
+void ServedStream::foresee(std::string key, std::size_t horizon, std::optional<Input> inputs,
+                           std::shared_ptr<const void> owner, Foreseen foreseen) {
+  auto found = std::make_shared<Foresight>();
+  auto outputs = std::make_shared<std::size_t>(1);
+  run([=, foreseen =
+              std::move(foreseen)](const Refusal* refusal) { foreseen(*found, *outputs, refusal); },
+      [this, found, outputs, horizon, inputs, owner = std::move(owner), key = std::move(key)] {
+        require_open();
+        std::vector<Record> records;
+        if (inputs) {
+          BodyRecords source(name());
+          source.open(*inputs, Clock::now());
+          Record record;
+          for (auto event = source.next(record); event != Source::Event::end;
+               event = source.next(record)) {
+            if (event == Source::Event::problem)
+              throw Refusal(422, "bad_inputs", source.place() + ": " + source.problem());
+            if (records.size() < horizon) records.push_back(record);
+          }
+        }
+        std::optional<Foresight> said;
+        try {
+          said = parts_->engine.foresee(key, horizon, records);
+        } catch (const std::invalid_argument& error) {
+          throw Refusal(422, "bad_inputs", error.what());
+        }
+        if (!said) throw Refusal(404, "no_model", "there is no model of this key");
+        *outputs = parts_->engine.schema().outputs();
+        *found = std::move(*said);
       });
 }
 
@@ -227,7 +254,6 @@ void ServedStream::reset(Done done) {
     mark(folder_, Mark::reset, *around_.system);
     stop_parts(/*with_checkpoint=*/false);
     remove_state();
-    board_.clear();
     start();
   });
 }
@@ -246,17 +272,29 @@ void ServedStream::remove(Done done) {
 
 // ---- Beginning and end.
 
-void ServedStream::refuse_failed() const {
+// What has failed may be possible again: it goes on from what is on disk.
+void ServedStream::require_open() {
+  if (parts_) return;
   const std::string why = failure();
-  throw Refusal(503, "unavailable",
-                why.empty() ? "the stream is closed" : "the stream cannot be used: " + why);
+  if (why.empty()) throw Refusal(503, "closed", "the stream is closed");
+  const auto now = Clock::now();
+  if (now >= try_again_) {
+    try_again_ = now + 1s;
+    try {
+      start();
+      return;
+    } catch (const std::exception& error) {
+      fail(error.what());
+    }
+  }
+  throw Refusal(503, "unavailable", "the stream cannot be used: " + failure());
 }
 
 void ServedStream::fail(const std::string& why) {
   around_.say(name() + ": " + why);
   board_.warned("failed_stream", why);
   parts_.reset();
-  committing_ = false;
+  set_committing(false);
   const std::lock_guard lock(mutex_);
   failure_ = why;
 }
@@ -273,6 +311,7 @@ void ServedStream::start() {
   parts_ = std::make_unique<Parts>(
       *this, [this](const std::string& text) { around_.say(name() + ": " + text); });
   Parts& p = *parts_;
+  board_.clear();
   board_.settle(p.engine);
   p.checkpoints.resume();
   if (const std::string remark = p.store->remark(); !remark.empty()) {
@@ -304,6 +343,7 @@ void ServedStream::stop_parts(bool with_checkpoint) {
   else if (one_more)
     p.log.remove_before(p.kept);
   parts_.reset();
+  set_committing(false);
 }
 
 // ---- Samples.
@@ -312,7 +352,7 @@ bool ServedStream::step(Work& work, Clock::time_point until) {
   if (work.ended) return true;
   std::optional<Refusal> refusal;
   try {
-    if (!parts_) refuse_failed();
+    require_open();
     work_through(work, until);
     if (!work.ended) return false;
   } catch (const Refusal& error) {
@@ -383,8 +423,8 @@ void ServedStream::work_through(Work& work, Clock::time_point until) {
         p.csv->write(placed, work.text);
       }
       if (list) work.text.pop_back();  // the line's end
+      at_ = work.input.at;
       p.monitor.answered(placed, p.engine);
-      board_.answered(placed, work.input.at);
     }
     ++work.records;
     const auto after = Clock::now();
@@ -438,7 +478,6 @@ void ServedStream::replay(const Input& input) {
 void ServedStream::settle() {
   Parts& p = *parts_;
   if (!p.engine.settled()) return;
-  board_.settle(p.engine);
   p.monitor.begin(p.engine);
   p.json.emplace(shape_of(p.engine, /*json=*/true));
   p.csv.emplace(shape_of(p.engine, /*json=*/false));
@@ -453,7 +492,21 @@ void ServedStream::see_engine() {
   ++changes_;
 }
 
+void ServedStream::began(const Engine& engine) { board_.settle(engine); }
+
+void ServedStream::answered(const Answer& answer, const Engine&) { board_.answered(answer, at_); }
+
+void ServedStream::looked(const Engine&, const StreamStatus& status) { board_.set_status(status); }
+
+void ServedStream::warned(Warning kind, const std::string& text) {
+  board_.warned(to_string(kind), text);
+}
+
 // ---- From time to time.
+
+void ServedStream::set_committing(bool now) {
+  if (committing_.exchange(now) != now) *around_.commits += now ? 1 : -1;
+}
 
 void ServedStream::tick(bool a_second_has_passed) {
   if (a_second_has_passed) {
@@ -465,35 +518,37 @@ void ServedStream::tick(bool a_second_has_passed) {
   constexpr int look_again = 15;  // a checkpoint may have become due
   const bool now_and_then = a_second_has_passed && quiet_seconds_ % look_again == 0;
   if (!due && !now_and_then && !committing_ && !asked_) return;
+  if (due || now_and_then) status_due_ = true;
   if (ticking_.exchange(true)) return;
-  strand_->post([self = shared_from_this(), a_second_has_passed](Clock::time_point until) {
+  strand_->post([self = shared_from_this()](Clock::time_point until) {
     self->ticking_ = false;
-    if (self->parts_) self->look_at_clock(until, a_second_has_passed);
+    if (self->parts_) self->look_at_clock(until);
     return true;
   });
 }
 
-void ServedStream::look_at_clock(Clock::time_point until, bool a_second_has_passed) {
+void ServedStream::look_at_clock(Clock::time_point until) {
   Parts& p = *parts_;
   try {
     const std::uint64_t own = p.engine.memory();
     const std::uint64_t all = around_.memory_used();
     if (p.engine.has_keys()) p.engine.set_memory_beside(all - std::min(all, own));
-    p.checkpoints.look_at_clock(/*asked=*/asked_.exchange(false) || p.log.bytes() > longest_log,
-                                /*idle=*/true);
+    if (committing_ || *around_.commits < most_commits)
+      p.checkpoints.look_at_clock(/*asked=*/asked_.exchange(false) || p.log.bytes() > longest_log,
+                                  /*idle=*/true);
     while (p.checkpoints.patience() == 0ms && Clock::now() < until) p.checkpoints.go_on(true);
     if (p.source.written_entry != p.being_kept) {
       p.being_kept = p.source.written_entry;
       p.log.begin_file();
-      committing_ = true;
+      set_committing(true);
     }
     if (const std::string failure = p.checkpoints.failure(); !failure.empty()) {
-      committing_ = false;
+      set_committing(false);
       p.monitor.warn(Warning::failed_checkpoint, "no checkpoint: " + failure);
     }
     if (p.checkpoints.written() != p.checkpoints_seen) {
       p.checkpoints_seen = p.checkpoints.written();
-      committing_ = false;
+      set_committing(false);
       // The one before may have to stand in for this one.
       p.kept_before = std::exchange(p.kept, p.being_kept);
       p.log.remove_before(p.kept_before);
@@ -507,9 +562,8 @@ void ServedStream::look_at_clock(Clock::time_point until, bool a_second_has_pass
   } catch (const std::exception& error) {
     p.monitor.warn(Warning::failed_checkpoint, error.what());
   }
-  if (!a_second_has_passed) return;
+  if (!status_due_.exchange(false)) return;
   p.monitor.look_at_clock(p.engine, &p.checkpoints, /*now=*/true);
-  board_.set_status(p.monitor.status(p.engine, &p.checkpoints));
 }
 
 }  // namespace kalstream::serve

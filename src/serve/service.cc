@@ -59,6 +59,7 @@ StreamSurroundings Service::surroundings() {
           .sync = options_.sync,
           .max_models = options_.max_models,
           .memory = options_.memory,
+          .commits = &commits_,
           .memory_used = [this] { return memory_used_.load(); },
           .say = options_.say,
           .system = &system_};
@@ -109,25 +110,24 @@ Service::Made Service::make(const std::string& name, StreamSettings settings,
     throw std::invalid_argument("\"jobs\": the threads of a server are shared by all its streams");
   engine_options(settings, [](const std::string&) {});  // complains
   const std::string options = to_json(settings);
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   if (leaving_.contains(name))
     throw Refusal(409, "leaving",
                   "the stream of this name is being deleted; try again in a moment");
   if (const auto found = streams_.find(name); found != streams_.end()) {
-    if (to_json(found->second->settings()) == options) {
-      done(nullptr);
-      return Made::before;
-    }
-    throw Refusal(409, "other_options",
-                  fmt::format("there is a stream of this name with other options: {}",
-                              to_json(found->second->settings())));
+    const std::string there = to_json(found->second->settings());
+    lock.unlock();
+    if (there != options)
+      throw Refusal(409, "other_options",
+                    "there is a stream of this name with other options: " + there);
+    done(nullptr);
+    return Made::before;
   }
   if (streams_.size() >= options_.max_streams)
-    throw Refusal(
-        507, "too_many_streams",
-        fmt::format("there are {} streams, and there may be no more; delete some, or start "
-                    "the server with a larger --max-streams",
-                    streams_.size()));
+    throw Refusal(507, "too_many_streams",
+                  fmt::format("there are {} streams, and there may be no more; delete some, or "
+                              "start the server with a larger --max-streams",
+                              streams_.size()));
   const Stream stream = add(name, std::move(settings), milliseconds_now());
   stream->open(/*is_new=*/true, [this, name, done = std::move(done)](const Refusal* refusal) {
     if (refusal != nullptr) forget(name);

@@ -82,6 +82,7 @@ class Service final : public Boards {
   PointBudget points_;
   std::atomic<std::uint64_t> memory_used_{0};
   std::atomic<std::size_t> opening_{0};
+  std::atomic<int> commits_{0};
   mutable std::mutex mutex_;  // of what follows
   std::map<std::string, Stream> streams_;
   std::map<std::string, bool> leaving_;   // being removed

@@ -31,6 +31,8 @@ WorkThreads::~WorkThreads() {
   }
   changed_.notify_all();
   for (std::thread& thread : threads_) thread.join();
+  // Jobs may hold those who hold their strand.
+  for (const auto& strand : waiting_) strand->jobs_.clear();
 }
 
 void WorkThreads::add(std::shared_ptr<Strand> strand) {
