@@ -289,6 +289,7 @@ void Worker::take_inputs(Milliseconds most) {
     work_.record(took);
     remember_slow(*held.shard, input.key.value_or(""), took);
   }
+  busy_seconds_ += seconds(before - begin);
   const double each = seconds(before - begin) / static_cast<double>(inputs.size());
   const double weight = std::min(1.0, static_cast<double>(inputs.size()) / 10'000);
   seconds_per_input_ =
@@ -310,8 +311,7 @@ void Worker::remember_slow(const Shard&, std::string_view key, double took) {
 // ---- Transactions.
 
 bool Worker::is_due() const {
-  return is_full() ||
-         (!batch_.empty() && Clock::now() - batch_begun_ >= options_.transaction);
+  return is_full() || (!batch_.empty() && Clock::now() - batch_begun_ >= options_.transaction);
 }
 
 void Worker::add_snapshots() {
@@ -358,7 +358,7 @@ void Worker::give() {
   batch_.membership = log_.membership();
   for (const Message& m : batch_.messages) {
     refused_ += m.topic == Topic::dead ? 1 : 0;
-    snapshots_ += m.topic == Topic::state && m.value ? 1 : 0;
+    snapshots_ += m.topic == Topic::state && (m.value || m.image) ? 1 : 0;
   }
   transactor_.give(std::exchange(batch_, {}));
   batch_bytes_ = counted_ = 0;
@@ -390,6 +390,8 @@ void Worker::look_at_clock() {
   if (now - last_told_ < 1s) return;
   inputs_per_second_ = static_cast<double>(inputs_ - inputs_told_) / seconds(now - last_told_);
   inputs_told_ = inputs_;
+  is_busy_ = busy_seconds_ > 0.5 * seconds(now - last_told_);
+  busy_seconds_ = 0;
   last_told_ = now;
   for (auto& [partition, held] : held_) {
     held.shard->set_snapshot_every(snapshot_every_of(*held.shard));
@@ -409,18 +411,20 @@ void Worker::share_memory() {
   for (auto& [partition, held] : held_) held.shard->set_memory_beside(all - held.shard->memory());
 }
 
-// The time to take inputs again is that of all partitions; few snapshots are cheap, and less than
-// one for 40 inputs of a model would be a waste.
+// The time to take inputs again is that of all partitions. One for less than 40 inputs of a model
+// would be a waste; and a worker that is behind has better things to do.
 Offset Worker::snapshot_every_of(const Shard& shard) const {
   if (options_.snapshot_every) return *options_.snapshot_every;
   constexpr double at_least = 40;
   constexpr double at_most = 1000;
-  const double models = std::max(1.0, static_cast<double>(shard.models()));
+  constexpr double few = 10'000;
+  constexpr double while_busy = 4;
+  const auto models = static_cast<double>(shard.models());
   const double partitions = std::max(1.0, static_cast<double>(held_.size()));
-  double inputs = at_most * models;
-  if (seconds_per_input_ > 0)
-    inputs = std::min(inputs, options_.recovery_seconds / seconds_per_input_ / partitions);
-  return static_cast<Offset>(std::max(inputs, at_least * models));
+  const double recovery = options_.recovery_seconds * (is_busy_ ? while_busy : 1);
+  double inputs = std::max(at_most * models, few);
+  if (seconds_per_input_ > 0) inputs = std::min(inputs, recovery / seconds_per_input_ / partitions);
+  return static_cast<Offset>(std::max({inputs, at_least * models, 1.0}));
 }
 
 void Worker::tell_status() {

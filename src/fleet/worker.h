@@ -63,8 +63,8 @@ class Worker final : private GroupListener {
   struct Held {
     std::unique_ptr<SpillStore> store;  // of the shard
     std::unique_ptr<Shard> shard;
-    std::optional<Progress> committed;    // when it was restored, or left to rest
-    Progress given;                       // to the transactor last
+    std::optional<Progress> committed;  // when it was restored, or left to rest
+    Progress given;                     // to the transactor last
     // Inputs before this one shall be in snapshots before long; and when others shall be.
     Offset snapshots_before = 0;
     Clock::time_point next_snapshots = Clock::now() + snapshots_at_least_every;
@@ -119,6 +119,8 @@ class Worker final : private GroupListener {
   std::uint64_t inputs_told_ = 0;
   double inputs_per_second_ = 0;
   double seconds_per_input_ = 0;  // lately
+  double busy_seconds_ = 0;       // of the last second
+  bool is_busy_ = false;
   LatencyHistogram work_;
   std::vector<SlowKey> slow_;
   std::uint64_t inputs_ = 0;
