@@ -35,8 +35,8 @@ page-packages:
 reproduce: build
 	@build/release/kalstream reproduce all --quick $(if $(DATA),--data "$(DATA)") --out build/reproduction
 
-# Everything CI runs: all tests optimised and under sanitizers, threads under the thread sanitizer, Python, the page in a browser
-test: test-release test-asan-ubsan test-tsan test-python test-browser
+# All tests optimised and under sanitizers, threads under the thread sanitizer, Python. CI also runs test-browser and test-kafka
+test: test-release test-asan-ubsan test-tsan test-python
 
 test-packages: packages
 	@tools/install-packages.sh $(TEST_PACKAGES)

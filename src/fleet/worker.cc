@@ -203,7 +203,8 @@ void Worker::restart(int partition, const std::string& why) {
 // ---- Inputs.
 
 void Worker::take_inputs(Milliseconds most) {
-  const Milliseconds wait = waiting_.empty() && batch_.empty() ? most : std::min(most, 5ms);
+  const bool is_idle = waiting_.empty() && batch_.empty() && !held_.empty();
+  const Milliseconds wait = is_idle ? most : std::min(most, 5ms);
   const auto inputs = log_.poll_inputs(inputs_at_once, wait);
   if (inputs.empty()) return;
   auto before = Clock::now();
