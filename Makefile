@@ -55,7 +55,7 @@ browser-packages: page-packages
 test-browser: browser-packages test-packages $(BROWSER)/node_modules/ready
 	cmake --preset release -DKALSTREAM_BUILD_TESTS=ON >/dev/null
 	cmake --build --preset release -j $(JOBS) --target kalstream_cli
-	cd $(BROWSER) && KALSTREAM=$(CURDIR)/build/release/kalstream node --test page.test.mjs
+	cd $(BROWSER) && KALSTREAM=$(CURDIR)/build/release/kalstream node --test unit.test.mjs page.test.mjs
 	cd $(BROWSER) && KALSTREAM=$(CURDIR)/build/release/kalstream node --test load.test.mjs
 
 $(BROWSER)/node_modules/ready: $(BROWSER)/package-lock.json | page-packages

@@ -55,6 +55,8 @@ def test_examples_run_as_they_stand(program, tmp_path):
     if not shutil.which("curl"):
         pytest.skip("curl is not installed")
     port = 8080 if free(8080) else free_port()  # only where somebody else has it are they changed
+    rows = [f"boiler-{t % 3},{20 + t % 7},{0.3 + t % 5 / 10}\n" for t in range(60)]
+    (tmp_path / "plant.csv").write_text("device,temp,load\n" + "".join(rows))  # a file that the examples speak of
     server = Server(program.path, tmp_path / "store", port=port)
     try:
         for block in blocks():
