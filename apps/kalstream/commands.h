@@ -73,6 +73,7 @@ void add_generate(CLI::App& app);
 void add_inspect(CLI::App& app);
 void add_reproduce(CLI::App& app);
 void add_search(CLI::App& app);
+void add_serve(CLI::App& app);
 void add_stream(CLI::App& app);
 void add_top(CLI::App& app);
 

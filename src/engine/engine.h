@@ -68,6 +68,13 @@ class Engine final : private ModelListener {
   /// Counts and answers something that could not even be read as a record.
   const Answer* refuse(std::string reason);
 
+  /// What is expected of a key's model (of the only one, where there are no keys) so many samples
+  /// ahead, with these records of future inputs, in their order: what is missing in them is held.
+  /// Nothing if there is no such model. Learns nothing, and no later answer depends on it. Throws
+  /// std::invalid_argument, naming the record that cannot be used; StoreError.
+  std::optional<Foresight> foresee(const std::string& key, std::size_t horizon,
+                                   std::span<Record> inputs);
+
   /// What people should know since the last call: how far samples are apart, and the like.
   std::vector<std::string> take_remarks();
 

@@ -126,7 +126,7 @@ ImportedAt import_model(const kafka::Configuration& configuration, kafka::Admin&
     const Schema& schema = fleet.records.schema->schema;
     if (learnt.learner->inputs() != schema.inputs() ||
         learnt.learner->outputs() != schema.outputs())
-      throw SnapshotError(fmt::format("the model has {} inputs and {} targets, the fleet {} and {}",
+      throw SnapshotError(fmt::format("the model has {} inputs and {} outputs, the fleet {} and {}",
                                       learnt.learner->inputs(), learnt.learner->outputs(),
                                       schema.inputs(), schema.outputs()));
   }

@@ -340,14 +340,16 @@ std::size_t Shard::add_snapshot(Entry& key, std::vector<Message>& to) {
 
 std::size_t Shard::add_due_snapshots(std::size_t most_bytes, std::vector<Message>& to) {
   std::size_t bytes = 0;
-  while (bytes < most_bytes && !due_.empty() && due_.begin()->first <= next_)
+  while (bytes < most_bytes && has_due_snapshots())
     bytes += add_snapshot(*due_.begin()->second, to);
   return bytes;
 }
 
-std::size_t Shard::add_all_snapshots(std::size_t most_bytes, std::vector<Message>& to) {
+std::size_t Shard::add_snapshots_of_those_before(Offset offset, std::size_t most_bytes,
+                                                 std::vector<Message>& to) {
   std::size_t bytes = 0;
-  while (bytes < most_bytes && !open_.empty()) bytes += add_snapshot(*open_.begin()->second, to);
+  while (bytes < most_bytes && !open_.empty() && open_.begin()->first < offset)
+    bytes += add_snapshot(*open_.begin()->second, to);
   return bytes;
 }
 

@@ -63,8 +63,11 @@ class Shard {
   void set_snapshot_every(Offset inputs) { snapshot_every_ = inputs; }
   /// Appends snapshots that are due, until they take this many bytes; how many they take.
   std::size_t add_due_snapshots(std::size_t most_bytes, std::vector<Message>& to);
-  /// The same for all models that have changed.
-  std::size_t add_all_snapshots(std::size_t most_bytes, std::vector<Message>& to);
+  /// The same of all models that have an input before this one which is in no snapshot.
+  std::size_t add_snapshots_of_those_before(Offset offset, std::size_t most_bytes,
+                                            std::vector<Message>& to);
+  bool has_due_snapshots() const { return !due_.empty() && due_.begin()->first <= next_; }
+  Offset snapshot_every() const { return snapshot_every_; }
 
   /// When all that was appended is written; but for state_upto, which is known by then.
   Progress progress() const;

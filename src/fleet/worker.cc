@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t most_messages = 20'000;
 constexpr std::size_t most_bytes = std::size_t{16} << 20;
 constexpr std::size_t most_snapshot_bytes = std::size_t{8} << 20;
-constexpr std::size_t inputs_at_once = 500;
+constexpr Offset inputs_at_once = 500;
 
 double seconds(std::chrono::steady_clock::duration d) {
   return std::chrono::duration<double>(d).count();
@@ -68,7 +68,7 @@ void Worker::step(Milliseconds most) {
   const bool taking = std::ranges::any_of(
       held_, [](const auto& h) { return h.second.shard->phase() != Shard::Phase::snapshots; });
   if (reading) read_state(taking ? 0ms : most);
-  if (is_full() && !transactor_.is_idle())
+  if (is_full())
     transactor_.wait_until_idle(most);
   else
     take_inputs(reading ? std::min(most, 1ms) : most);
@@ -88,7 +88,8 @@ void Worker::finish() {
   for (auto& [partition, held] : held_)
     while (held.shard->phase() == Shard::Phase::live && is_open(*held.shard)) {
       try {
-        held.shard->add_all_snapshots(most_snapshot_bytes, batch_.messages);
+        held.shard->add_snapshots_of_those_before(held.shard->next(), most_snapshot_bytes,
+                                                  batch_.messages);
       } catch (const StoreError& error) {
         options_.shard.say(
             fmt::format("no snapshot of all models of partition {}: {}", partition, error.what()));
@@ -180,7 +181,7 @@ void Worker::restore_without_cache(int p, const std::string& why) {
 }
 
 void Worker::read_state(Milliseconds most) {
-  for (const StateRecord& record : log_.poll_state(inputs_at_once, most)) {
+  for (const StateRecord& record : log_.poll_state(std::size_t{inputs_at_once}, most)) {
     const auto found = held_.find(record.partition);
     if (found == held_.end()) continue;
     Held& held = found->second;
@@ -256,7 +257,7 @@ void Worker::restart(int partition, const std::string& why) {
 void Worker::take_inputs(Milliseconds most) {
   const bool is_idle = waiting_.empty() && batch_.empty() && !held_.empty();
   const Milliseconds wait = is_idle ? most : std::min(most, 5ms);
-  const auto inputs = log_.poll_inputs(inputs_at_once, wait);
+  const auto inputs = log_.poll_inputs(std::size_t{inputs_at_once}, wait);
   if (inputs.empty()) return;
   auto before = Clock::now();
   const auto begin = before;
@@ -281,10 +282,14 @@ void Worker::take_inputs(Milliseconds most) {
     before = now;
     if (!was_live && held.shard->phase() == Shard::Phase::live) became_live(held);
     if (!was_live) continue;
+    // What has to be taken again after a crash is bounded by what is taken between two snapshots.
+    const Offset since = held.shard->next() - std::max<Offset>(0, held.given.offset);
+    is_full_ = is_full_ || (since >= held.shard->snapshot_every() / 2 && since >= inputs_at_once);
     ++inputs_;
     work_.record(took);
     remember_slow(*held.shard, input.key.value_or(""), took);
   }
+  busy_seconds_ += seconds(before - begin);
   const double each = seconds(before - begin) / static_cast<double>(inputs.size());
   const double weight = std::min(1.0, static_cast<double>(inputs.size()) / 10'000);
   seconds_per_input_ =
@@ -305,21 +310,21 @@ void Worker::remember_slow(const Shard&, std::string_view key, double took) {
 
 // ---- Transactions.
 
-bool Worker::is_full() const {
-  return batch_.messages.size() >= most_messages || batch_bytes_ >= most_bytes;
-}
-
 bool Worker::is_due() const {
-  return !batch_.empty() && (is_full() || Clock::now() - batch_begun_ >= options_.transaction);
+  return is_full() || (!batch_.empty() && Clock::now() - batch_begun_ >= options_.transaction);
 }
 
 void Worker::add_snapshots() {
   std::size_t left = most_snapshot_bytes;
   std::vector<std::pair<int, std::string>> broken;
+  is_behind_ = false;
   for (auto& [partition, held] : held_) {
-    if (held.shard->phase() != Shard::Phase::live || left == 0) continue;
+    if (held.shard->phase() != Shard::Phase::live) continue;
     try {
       left -= std::min(left, held.shard->add_due_snapshots(left, batch_.messages));
+      left -= std::min(left, held.shard->add_snapshots_of_those_before(held.snapshots_before, left,
+                                                                       batch_.messages));
+      is_behind_ = is_behind_ || held.shard->has_due_snapshots();
     } catch (const StoreError& error) {
       broken.emplace_back(partition, error.what());
     }
@@ -347,12 +352,13 @@ void Worker::fill_progress() {
 }
 
 void Worker::give() {
+  is_full_ = false;
   fill_progress();
   if (batch_.empty()) return;
   batch_.membership = log_.membership();
   for (const Message& m : batch_.messages) {
     refused_ += m.topic == Topic::dead ? 1 : 0;
-    snapshots_ += m.topic == Topic::state && m.value ? 1 : 0;
+    snapshots_ += m.topic == Topic::state && (m.value || m.image) ? 1 : 0;
   }
   transactor_.give(std::exchange(batch_, {}));
   batch_bytes_ = counted_ = 0;
@@ -371,6 +377,7 @@ void Worker::look_at_clock() {
     const Message& m = batch_.messages[counted_];
     batch_bytes_ += (m.value ? m.value->size() : 0) + 200;
   }
+  is_full_ = is_full_ || counted_ >= most_messages || batch_bytes_ >= most_bytes;
   const auto now = Clock::now();
   if (now - last_look_ >= 100ms) {
     last_look_ = now;
@@ -383,9 +390,15 @@ void Worker::look_at_clock() {
   if (now - last_told_ < 1s) return;
   inputs_per_second_ = static_cast<double>(inputs_ - inputs_told_) / seconds(now - last_told_);
   inputs_told_ = inputs_;
+  is_busy_ = busy_seconds_ > 0.5 * seconds(now - last_told_);
+  busy_seconds_ = 0;
   last_told_ = now;
-  for (auto& [partition, held] : held_)
+  for (auto& [partition, held] : held_) {
     held.shard->set_snapshot_every(snapshot_every_of(*held.shard));
+    if (now < held.next_snapshots) continue;
+    held.next_snapshots = now + snapshots_at_least_every;
+    held.snapshots_before = std::max<Offset>(0, held.shard->next());
+  }
   tell_status();
   slow_.clear();
 }
@@ -398,18 +411,20 @@ void Worker::share_memory() {
   for (auto& [partition, held] : held_) held.shard->set_memory_beside(all - held.shard->memory());
 }
 
-// The time to take inputs again is that of all partitions; few snapshots are cheap, and less than
-// one for 40 inputs of a model would be a waste.
+// The time to take inputs again is that of all partitions. One for less than 40 inputs of a model
+// would be a waste; and a worker that is behind has better things to do.
 Offset Worker::snapshot_every_of(const Shard& shard) const {
   if (options_.snapshot_every) return *options_.snapshot_every;
   constexpr double at_least = 40;
   constexpr double at_most = 1000;
-  const double models = std::max(1.0, static_cast<double>(shard.models()));
+  constexpr double few = 10'000;
+  constexpr double while_busy = 4;
+  const auto models = static_cast<double>(shard.models());
   const double partitions = std::max(1.0, static_cast<double>(held_.size()));
-  double inputs = at_most * models;
-  if (seconds_per_input_ > 0)
-    inputs = std::min(inputs, options_.recovery_seconds / seconds_per_input_ / partitions);
-  return static_cast<Offset>(std::max(inputs, at_least * models));
+  const double recovery = options_.recovery_seconds * (is_busy_ ? while_busy : 1);
+  double inputs = std::max(at_most * models, few);
+  if (seconds_per_input_ > 0) inputs = std::min(inputs, recovery / seconds_per_input_ / partitions);
+  return static_cast<Offset>(std::max({inputs, at_least * models, 1.0}));
 }
 
 void Worker::tell_status() {

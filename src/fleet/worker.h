@@ -57,11 +57,17 @@ class Worker final : private GroupListener {
  private:
   using Clock = std::chrono::steady_clock;
 
+  // Also where few inputs come, which would be deleted some day.
+  static constexpr std::chrono::minutes snapshots_at_least_every{5};
+
   struct Held {
     std::unique_ptr<SpillStore> store;  // of the shard
     std::unique_ptr<Shard> shard;
-    std::optional<Progress> committed;    // when it was restored, or left to rest
-    Progress given;                       // to the transactor last
+    std::optional<Progress> committed;  // when it was restored, or left to rest
+    Progress given;                     // to the transactor last
+    // Inputs before this one shall be in snapshots before long; and when others shall be.
+    Offset snapshots_before = 0;
+    Clock::time_point next_snapshots = Clock::now() + snapshots_at_least_every;
     bool by_cache = false;                // restored by way of it
     std::map<std::string, Message> news;  // for the cache: read from the topic of states
     Clock::time_point since = Clock::now();
@@ -80,7 +86,7 @@ class Worker final : private GroupListener {
   void take_inputs(Milliseconds most);
   void became_live(Held& held);
   void restart(int partition, const std::string& why);
-  bool is_full() const;
+  bool is_full() const { return is_full_ || is_behind_; }
   bool is_due() const;
   void add_snapshots();
   void fill_progress();
@@ -103,6 +109,8 @@ class Worker final : private GroupListener {
   std::size_t batch_bytes_ = 0;
   std::size_t counted_ = 0;  // of its messages
   Clock::time_point batch_begun_;
+  bool is_full_ = false;
+  bool is_behind_ = false;  // snapshots are due that the last batch had no room for
 
   const Clock::time_point started_ = Clock::now();
   const std::uint64_t program_bytes_;
@@ -111,6 +119,8 @@ class Worker final : private GroupListener {
   std::uint64_t inputs_told_ = 0;
   double inputs_per_second_ = 0;
   double seconds_per_input_ = 0;  // lately
+  double busy_seconds_ = 0;       // of the last second
+  bool is_busy_ = false;
   LatencyHistogram work_;
   std::vector<SlowKey> slow_;
   std::uint64_t inputs_ = 0;

@@ -10,9 +10,9 @@ namespace {
 void read_until(const Configuration& configuration, const std::vector<TopicPartition>& partitions,
                 const Say& say, const std::function<bool(const Message&)>& take,
                 Milliseconds patience) {
-  // The end is told by a fetch that finds nothing: it shall not wait for something to come.
+  // The end of a partition is known only after an empty answer, which a broker is slow to give.
   Consumer consumer(
-      configuration.with("enable.partition.eof", "true").set("fetch.wait.max.ms", "10"), say);
+      configuration.with("enable.partition.eof", "true").set("fetch.wait.max.ms", "20"), say);
   consumer.assign(partitions);
   auto last = std::chrono::steady_clock::now();
   std::vector<bool> done(partitions.size());
