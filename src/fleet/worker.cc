@@ -37,7 +37,7 @@ Worker::Worker(WorkerOptions options, Log& log)
     : options_(std::move(options)),
       log_(log),
       program_bytes_(resident_bytes()),
-      transactor_(log, options_.has_thread) {
+      transactor_(log, options_.has_thread, [this](Batch batch) { keep(std::move(batch)); }) {
   options_.shard.engine.memory = options_.memory;
   options_.shard.engine.max_models = std::numeric_limits<std::size_t>::max();
   log_.join(*this);
@@ -139,24 +139,44 @@ void Worker::look_after_waiting() {
       Held& held = held_.insert(std::move(rested)).position->second;
       log_.start_inputs(p, held.shard->next());
     } else {
-      restore(p, progress);
+      restore(p, progress, /*by_cache=*/true);
     }
   }
   if (waiting_.empty()) resting_.clear();  // the others have them
 }
 
-void Worker::restore(int p, const std::optional<Progress>& committed) {
+void Worker::restore(int p, const std::optional<Progress>& committed, bool by_cache) {
+  by_cache = by_cache && options_.cache != nullptr && committed && committed->state_upto >= 0;
+  ShardOptions options = options_.shard;
+  if (by_cache) options.accept_replay = false;  // there is another way
   Held held;
-  held.store = std::make_unique<SpillStore>(options_.spill / fmt::format("spill-{}.db", p));
-  held.shard = std::make_unique<Shard>(p, options_.shard, *held.store, committed);
+  held.store = std::make_unique<SpillStore>(options_.spill / fmt::format("spill-{}.db", p),
+                                            *options_.system);
+  held.shard = std::make_unique<Shard>(p, options, *held.store, committed);
   held.committed = committed;
+  held.by_cache = by_cache;
+  Offset from = beginning;
+  if (by_cache) {
+    const auto upto = options_.cache->read(
+        p, committed->state_upto, [&](const StateRecord& r) { held.shard->take_snapshot(r); });
+    if (!upto) return restore(p, committed, false);
+    from = *upto + 1;
+  }
   transactor_.set_state_upto(p, committed ? committed->state_upto : -1);
   Held& kept = held_.insert_or_assign(p, std::move(held)).first->second;
   share_memory();
-  if (kept.shard->phase() == Shard::Phase::snapshots)
-    log_.start_state(p, beginning);
+  if (kept.shard->phase() != Shard::Phase::snapshots || from > committed->state_upto)
+    end_state(p);
   else
-    end_state(kept);
+    log_.start_state(p, from);
+}
+
+void Worker::restore_without_cache(int p, const std::string& why) {
+  options_.cache->discard(p, why);
+  const auto committed = held_.at(p).committed;
+  log_.stop_inputs(p);
+  held_.erase(p);
+  restore(p, committed, false);
 }
 
 void Worker::read_state(Milliseconds most) {
@@ -166,18 +186,49 @@ void Worker::read_state(Milliseconds most) {
     Held& held = found->second;
     if (held.shard->phase() != Shard::Phase::snapshots) continue;
     const Offset last = held.committed->state_upto;
-    if (!record.is_end && record.offset <= last) held.shard->take_snapshot(record);
+    if (!record.is_end && record.offset <= last) {
+      held.shard->take_snapshot(record);
+      if (options_.cache != nullptr) {
+        Message news{.topic = Topic::state, .key = std::string(record.key)};
+        if (record.value) news.value = std::string(*record.value);
+        for (const auto& [name, value] : record.headers)
+          news.headers.push_back({std::string(name), std::string(value)});
+        held.news.insert_or_assign(std::string(record.key), std::move(news));
+      }
+    }
     const Offset read_upto = record.is_end ? record.offset - 1 : record.offset;
     if (read_upto < last) continue;
     log_.stop_state(record.partition);
-    held.shard->end_snapshots();
-    end_state(held);
+    end_state(record.partition);
   }
 }
 
-void Worker::end_state(Held& held) {
-  log_.start_inputs(held.shard->partition(), held.shard->next());
+void Worker::end_state(int p) {
+  Held& held = held_.at(p);
+  try {
+    if (held.shard->phase() == Shard::Phase::snapshots) held.shard->end_snapshots();
+  } catch (const DataError& error) {
+    if (!held.by_cache) throw;
+    return restore_without_cache(p, error.what());
+  }
+  if (options_.cache != nullptr && !held.news.empty()) {
+    std::vector<Message> news;
+    for (auto& [key, message] : held.news) news.push_back(std::move(message));
+    held.news.clear();
+    options_.cache->add(p, std::move(news), held.committed->state_upto);
+  }
+  log_.start_inputs(p, held.shard->next());
   if (held.shard->phase() == Shard::Phase::live) became_live(held);
+}
+
+// In the thread that commits.
+void Worker::keep(Batch batch) {
+  if (options_.cache == nullptr) return;
+  std::map<int, std::vector<Message>> states;
+  for (Message& m : batch.messages)
+    if (m.topic == Topic::state) states[m.partition].push_back(std::move(m));
+  for (auto& [partition, these] : states)
+    options_.cache->add(partition, std::move(these), batch.progress.at(partition).state_upto);
 }
 
 void Worker::became_live(Held& held) {
@@ -219,6 +270,10 @@ void Worker::take_inputs(Milliseconds most) {
       held.shard->take(input, batch_.messages);
     } catch (const StoreError& error) {
       restart(input.partition, error.what());
+      continue;
+    } catch (const ReplayDiffers& error) {
+      if (!held.by_cache) throw;
+      restore_without_cache(input.partition, error.what());
       continue;
     }
     const auto now = Clock::now();
@@ -272,13 +327,19 @@ void Worker::add_snapshots() {
   for (const auto& [partition, why] : broken) restart(partition, why);
 }
 
+// A snapshot counts only once the progress of its partition names it.
 void Worker::fill_progress() {
+  std::set<int> with_snapshots;
+  for (const Message& m : batch_.messages)
+    if (m.topic == Topic::state) with_snapshots.insert(m.partition);
   for (auto& [partition, held] : held_) {
     if (held.shard->phase() != Shard::Phase::live) continue;
     Progress now = held.shard->progress();
-    if (now.offset < 0 || now == held.given) continue;
-    if (held.committed && held.given.engine.empty() && now.offset == held.committed->offset &&
-        now.replay_from == held.committed->replay_from && now.checksum == held.committed->checksum)
+    const bool must = with_snapshots.contains(partition);
+    if (now.offset < 0 || (now == held.given && !must)) continue;
+    if (!must && held.committed && held.given.engine.empty() &&
+        now.offset == held.committed->offset && now.replay_from == held.committed->replay_from &&
+        now.checksum == held.committed->checksum)
       continue;  // nothing has come since it was restored
     held.given = now;
     batch_.progress[partition] = std::move(now);

@@ -11,6 +11,7 @@
 
 #include "fleet/log.h"
 #include "fleet/shard.h"
+#include "fleet/snapshot_cache.h"
 #include "fleet/spill_store.h"
 #include "fleet/transactor.h"
 #include "fleet/worker_status.h"
@@ -28,6 +29,8 @@ struct WorkerOptions {
   double recovery_seconds = 1;
   std::uint64_t memory = ModelLimits::none;  ///< of all partitions
   std::filesystem::path spill;               ///< folder for models that do not fit
+  SnapshotCache* cache = nullptr;            ///< of snapshots, on the local disk; may be nullptr
+  System* system = &System::real();          ///< of the spill
   bool has_thread = true;                    ///< for transactions
 };
 
@@ -57,8 +60,10 @@ class Worker final : private GroupListener {
   struct Held {
     std::unique_ptr<SpillStore> store;  // of the shard
     std::unique_ptr<Shard> shard;
-    std::optional<Progress> committed;  // when it was restored, or left to rest
-    Progress given;                     // to the transactor last
+    std::optional<Progress> committed;    // when it was restored, or left to rest
+    Progress given;                       // to the transactor last
+    bool by_cache = false;                // restored by way of it
+    std::map<std::string, Message> news;  // for the cache: read from the topic of states
     Clock::time_point since = Clock::now();
   };
 
@@ -67,9 +72,11 @@ class Worker final : private GroupListener {
   void lost(std::span<const int> partitions) override;
 
   void look_after_waiting();
-  void restore(int partition, const std::optional<Progress>& committed);
+  void restore(int partition, const std::optional<Progress>& committed, bool by_cache);
+  void restore_without_cache(int partition, const std::string& why);
+  void keep(Batch batch);
   void read_state(Milliseconds most);
-  void end_state(Held& held);
+  void end_state(int partition);
   void take_inputs(Milliseconds most);
   void became_live(Held& held);
   void restart(int partition, const std::string& why);
