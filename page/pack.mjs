@@ -28,7 +28,7 @@ const style = await text("style.css");
 const licence = readFileSync(join(modules, "uplot/LICENSE"), "utf8").split("\n").find((line) => line.startsWith("Copyright"));
 
 const hash = (content) => `'sha256-${createHash("sha256").update(content).digest("base64")}'`;
-const html = readFileSync(join(here, "index.html"), "utf8")
+const html = readFileSync(join(here, "index.html"), "utf8").replace(/\n\s*/g, "\n")
   .replace("<!--style-->", () => `<style>${style}</style>`)
   .replace("<!--script-->", () => `<!-- With uPlot (MIT licence). ${licence} -->\n<script>${script}</script>`);
 const policy = ["default-src 'none'", `script-src ${hash(script)}`, `style-src ${hash(style)}`, "connect-src 'self'", "img-src data:",

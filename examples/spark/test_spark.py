@@ -1,6 +1,7 @@
 """Spark's answers, across a stop and a restart, are those of a plain loop, to the bit."""
 
 import json
+import os
 import pathlib
 import random
 import sys
@@ -47,6 +48,7 @@ def plain_loop(readings):
 
 @pytest.fixture(scope="module")
 def spark():
+    os.environ["PYSPARK_PYTHON"] = sys.executable  # not the first python3 there is
     session = (SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
                .config("spark.driver.bindAddress", "127.0.0.1").config("spark.driver.host", "127.0.0.1")
                .config("spark.sql.shuffle.partitions", "2").getOrCreate())

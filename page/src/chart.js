@@ -42,6 +42,13 @@ export class Chart {
       },
     }, [[], ...lines.map(() => [])], this.node);
     this.plot.over.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
+    this.plot.over.addEventListener("pointerdown", () => { // what is being marked does not slip away
+      this.marking = true;
+      const mark = new AbortController();
+      for (const end of ["pointerup", "pointercancel"]) {
+        window.addEventListener(end, () => { mark.abort(); this.marking = false; changed(); }, { signal: mark.signal });
+      }
+    });
     this.plot.over.addEventListener("dblclick", () => { viewport.reset(); changed(); });
     this.resizing = new ResizeObserver(() => this.resize());
     this.resizing.observe(this.node);
@@ -59,7 +66,7 @@ export class Chart {
 
   draw() {
     const { series, plot } = this;
-    if (!series.size || !this.node.clientWidth) return;
+    if (!series.size || !this.node.clientWidth || this.marking) return;
     const { min, max } = this.viewport.range(series);
     this.from = Math.max(0, series.find(series.x, min));
     this.to = Math.min(series.last, series.find(series.x, max) + 1);

@@ -16,6 +16,8 @@ export function number(value) {
 
 export const count = (value) => (known(value) ? whole.format(value) : unknown);
 
+export const anomalies = (value) => `${count(value)} ${value === 1 ? "anomaly" : "anomalies"}`;
+
 export const percent = (value) => (known(value) ? `${(100 * value).toFixed(value < 0.1 || value > 0.9 ? 1 : 0)} %` : unknown);
 
 export function rate(perSecond) {

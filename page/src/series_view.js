@@ -188,7 +188,7 @@ export class SeriesView {
     const i = series.last;
     if (i >= 0) {
       tiles.set("target", format.number(series.target[i]), `predicted ${format.number(series.prediction[i])}`);
-      tiles.set("surprise", format.surprise(series.surprise[i]), `${format.count(stream.anomalies)} anomalies`, series.anomaly[i] ? "alarm" : "");
+      tiles.set("surprise", format.surprise(series.surprise[i]), format.anomalies(stream.anomalies), series.anomaly[i] ? "alarm" : "");
       tiles.set("age", format.age(series.at[i]), format.clock(series.at[i]));
       announce(`${this.title}: target ${format.number(series.target[i])}, predicted ${format.number(series.prediction[i])}`);
     }

@@ -1,10 +1,11 @@
 // All streams: a table to search and sort, with the last minute of each as a small line.
 import { getJson, follow } from "./api.js";
+import { compare } from "./compare.js";
 import { announce, element, redrawer, setText } from "./dom.js";
 import * as format from "./format.js";
 import { address } from "./route.js";
 import { sparkline } from "./sparkline.js";
-import { LiveTable, compare, twoLines } from "./table.js";
+import { LiveTable, twoLines } from "./table.js";
 
 const mostRows = 200;
 const sparkPoints = 80;
@@ -28,7 +29,7 @@ export class StreamsView {
         { id: "error", title: "Error", sort: "desc", numeric: true,
           fill: (cell, stream) => twoLines(cell, format.number(stream.nse_recent), format.gainText(stream.nse_recent, stream.naive_nse_recent)) },
         { id: "surprise", title: "Surprise", sort: "asc", numeric: true,
-          fill: (cell, stream) => twoLines(cell, format.surprise(stream.surprise), stream.anomalies ? `${format.count(stream.anomalies)} anomalies` : "") },
+          fill: (cell, stream) => twoLines(cell, format.surprise(stream.surprise), stream.anomalies ? format.anomalies(stream.anomalies) : "") },
         { id: "age", title: "Newest", sort: "asc", numeric: true, text: (stream) => format.age(stream.last) },
       ],
     });

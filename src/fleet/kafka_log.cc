@@ -79,10 +79,11 @@ KafkaLog::KafkaLog(const kafka::Configuration& configuration, TopicNames names, 
           say) {
   for (bool begun = false; !begun;) {
     try {
+      producer_.find({names_.output, names_.state, names_.dead, names_.workers}, 10s);
       producer_.init_transactions(10s);
       begun = true;
     } catch (const KafkaError& error) {
-      if (!error.retriable()) throw;
+      if (!error.retriable() && error.code() != RD_KAFKA_RESP_ERR__TIMED_OUT) throw;
       say(error.what());
     }
   }

@@ -22,31 +22,32 @@ constexpr auto patience = std::chrono::seconds(60);
 /// From joining the group until something goes wrong that a new beginning mends.
 class Session final : private kafka::RebalanceListener {
  public:
-  Session(const kafka::Configuration& configuration, const MergeOptions& options, const Say& say)
+  /// Counts in `copied`.
+  Session(const kafka::Configuration& configuration, const MergeOptions& options,
+          std::uint64_t& copied, const Say& say)
       : options_(options),
         consumer_(consumer_settings(configuration, options), say),
-        producer_(producer_settings(configuration, options), {}, say) {
+        producer_(producer_settings(configuration, options), {}, say),
+        copied_(copied) {
     producer_.init_transactions(patience);
     consumer_.subscribe({options.inputs[0], options.inputs[1]}, *this);
   }
 
   /// Takes what comes for the time of a transaction, and writes it.
   void step() {
+    // One by one: what was read before the group gave its partition to another must not stay.
     const auto until = MergeClock::now() + options_.transaction;
-    std::vector<kafka::Message> messages;
-    do {
-      const auto left = std::chrono::ceil<kafka::Milliseconds>(until - MergeClock::now());
-      messages.clear();
-      consumer_.poll(messages, most_in_a_transaction, 64 << 20,
-                     std::max(left, kafka::Milliseconds::zero()));
-      for (kafka::Message& message : messages) take(std::move(message));
-    } while (MergeClock::now() < until && waiting() < most_in_a_transaction);
+    auto now = MergeClock::now();
+    for (std::size_t n = 0; now < until && n < most_in_a_transaction; now = MergeClock::now())
+      if (auto message = consumer_.poll(std::chrono::ceil<kafka::Milliseconds>(until - now))) {
+        take(std::move(*message));
+        ++n;
+      }
     write();
     resume();
   }
 
   void leave() { consumer_.close(std::chrono::seconds(10)); }
-  std::uint64_t copied() const { return copied_; }
 
  private:
   using Place = std::pair<std::size_t, std::int32_t>;  // side, partition
@@ -81,12 +82,6 @@ class Session final : private kafka::RebalanceListener {
       consumer_.pause({{options_.inputs[side], partition}});
       paused_.push_back({side, partition});
     }
-  }
-
-  std::size_t waiting() const {
-    std::size_t sum = 0;
-    for (const auto& [partition, merge] : partitions_) sum += merge.waiting(0) + merge.waiting(1);
-    return sum;
   }
 
   void write() {
@@ -129,17 +124,21 @@ class Session final : private kafka::RebalanceListener {
     });
   }
 
-  void assigned(const std::vector<kafka::TopicPartition>& partitions) override {
+  void forget() {
     partitions_.clear();
     paused_.clear();
+  }
+
+  void assigned(const std::vector<kafka::TopicPartition>& partitions) override {
+    forget();
     auto from = consumer_.committed(partitions, patience);
     for (kafka::TopicPartition& p : from)
       if (p.offset < 0) p.offset = kafka::TopicPartition::beginning;
     consumer_.assign(from);
   }
   // No transaction is open while messages are awaited: what waits is simply read again.
-  void revoked(const std::vector<kafka::TopicPartition>&) override { partitions_.clear(); }
-  void lost(const std::vector<kafka::TopicPartition>&) override { partitions_.clear(); }
+  void revoked(const std::vector<kafka::TopicPartition>&) override { forget(); }
+  void lost(const std::vector<kafka::TopicPartition>&) override { forget(); }
 
   const MergeOptions& options_;
   kafka::Consumer consumer_;
@@ -147,11 +146,12 @@ class Session final : private kafka::RebalanceListener {
   std::map<std::int32_t, TimeMerge<kafka::Message>> partitions_;
   std::vector<Place> paused_;
   std::uint64_t uncommitted_ = 0;
-  std::uint64_t copied_ = 0;
+  std::uint64_t& copied_;
 };
 
 void check_merge(kafka::Admin& admin, const MergeOptions& options) {
   std::int32_t wanted = -1;
+  std::int64_t largest = 0;  // message that may come
   for (const std::string& name : {options.inputs[0], options.inputs[1], options.output}) {
     const auto topic = admin.describe(name);
     if (!topic)
@@ -165,6 +165,15 @@ void check_merge(kafka::Admin& admin, const MergeOptions& options) {
           "the topic {} has {} partitions, and {} has {}: records of a key would not meet; all "
           "three topics need as many",
           name, topic->partitions, options.inputs[0], wanted));
+    const std::int64_t bytes = topic->number("max.message.bytes");
+    if (name == options.output && bytes < largest)
+      throw DataError(fmt::format(
+          "the topic {0} has max.message.bytes={1}, and needs {2}: what is in the others has to "
+          "fit; "
+          "kafka-configs.sh --bootstrap-server {3} --alter --entity-type topics --entity-name {0} "
+          "--add-config max.message.bytes={2}",
+          name, bytes, largest, admin.configuration().brokers()));
+    largest = std::max(largest, bytes);
   }
 }
 
@@ -176,9 +185,8 @@ void merge(const kafka::Configuration& configuration, const MergeOptions& option
   admin.connect();
   check_merge(admin, options);
   std::uint64_t copied = 0;
-  while (!stop()) {
-    Session session(configuration, options, say);
-    try {
+  while (!stop()) try {
+      Session session(configuration, options, copied, say);
       while (!stop()) session.step();
       session.leave();
     } catch (const kafka::KafkaError& error) {
@@ -186,8 +194,6 @@ void merge(const kafka::Configuration& configuration, const MergeOptions& option
       // What was not committed is read again by the next one, which ends this transaction.
       say(fmt::format("{}; beginning again from the last commit", error.what()));
     }
-    copied += session.copied();
-  }
   say(fmt::format("{} records merged into {}", copied, options.output));
 }
 

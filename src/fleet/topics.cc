@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-
 #include "data/dataset.h"
 #include "kafka/producer.h"
 #include "kafka/reading.h"
@@ -26,15 +24,6 @@ const TopicSettings workers_settings = {{"cleanup.policy", "compact"},
                                         {"segment.bytes", "1048576"}};
 const TopicSettings kept_for_ever = {
     {"cleanup.policy", "delete"}, {"retention.ms", "-1"}, {"retention.bytes", "-1"}};
-
-// −1, which means no limit there, where it is not set.
-std::int64_t number(const kafka::Topic& topic, const std::string& name) {
-  const auto at = topic.settings.find(name);
-  std::int64_t value = -1;
-  if (at != topic.settings.end())
-    std::from_chars(at->second.data(), at->second.data() + at->second.size(), value);
-  return value;
-}
 
 /// Looks at the topics of a fleet, and says what is wrong with one in the same way for all.
 class Inspector {
@@ -87,7 +76,7 @@ class Inspector {
 
   void require_at_least(const kafka::Topic& topic, const std::string& setting, std::int64_t least,
                         const std::string& why) {
-    const std::int64_t value = number(topic, setting);
+    const std::int64_t value = topic.number(setting);
     if (value >= 0 && value < least) refuse(topic, setting, std::to_string(least), why);
   }
 
@@ -110,8 +99,8 @@ void check_retention(kafka::Admin& admin, Inspector& inspector, const kafka::Top
                              "inputs are replayed after a crash, and must outlive it");
   inspector.require_at_least(input, "retention.bytes", least_bytes,
                              "inputs are replayed after a crash, and must outlive it");
-  const std::int64_t ms = number(input, "retention.ms");
-  const std::int64_t bytes = number(input, "retention.bytes");
+  const std::int64_t ms = input.number("retention.ms");
+  const std::int64_t bytes = input.number("retention.bytes");
   if (ms < 0 && bytes < 0) return;
 
   std::vector<kafka::TopicPartition> first;
@@ -170,12 +159,12 @@ std::int32_t check_topics(kafka::Admin& admin, const TopicNames& names, std::int
   inspector.require_partitions(workers, 1);
   inspector.require_policy(state, "compact", "it holds the last snapshot of every model");
   inspector.require_at_least(state, "max.message.bytes", largest_snapshot, "snapshots are large");
-  inspector.require_at_least(dead, "max.message.bytes", number(input, "max.message.bytes"),
+  inspector.require_at_least(dead, "max.message.bytes", input.number("max.message.bytes"),
                              "dead letters are as large as inputs");
   inspector.require_policy(fleet, "delete", "the first of its records counts");
-  if (number(fleet, "retention.ms") >= 0)
+  if (fleet.number("retention.ms") >= 0)
     inspector.refuse(fleet, "retention.ms", "-1", "the first of its records counts");
-  if (number(fleet, "retention.bytes") >= 0)
+  if (fleet.number("retention.bytes") >= 0)
     inspector.refuse(fleet, "retention.bytes", "-1", "the first of its records counts");
   inspector.require_policy(workers, "compact", "it holds the last word of every worker");
   check_retention(admin, inspector, input, replay, say);

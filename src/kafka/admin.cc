@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <charconv>
 #include <thread>
 
 #include "kafka/handles.h"
@@ -26,7 +27,8 @@ OptionsOwner options_for(rd_kafka_t* handle, rd_kafka_admin_op_t operation, Mill
 }
 
 // The answer to a request that was given this queue.
-EventOwner answer_in(const Queue& queue, Milliseconds timeout) {
+EventOwner answer_in(rd_kafka_t* handle, const Queue& queue, Milliseconds timeout) {
+  rd_kafka_poll(handle, 0);            // lets complaints come in
   constexpr Milliseconds grace(1000);  // the request has a timeout of its own, which tells more
   return EventOwner(rd_kafka_queue_poll(queue.get(), static_cast<int>((timeout + grace).count())));
 }
@@ -34,6 +36,14 @@ EventOwner answer_in(const Queue& queue, Milliseconds timeout) {
 std::string or_empty(const char* text) { return text == nullptr ? "" : text; }
 
 }  // namespace
+
+std::int64_t Topic::number(const std::string& setting) const {
+  const auto at = settings.find(setting);
+  std::int64_t value = -1;
+  if (at != settings.end())
+    std::from_chars(at->second.data(), at->second.data() + at->second.size(), value);
+  return value;
+}
 
 // A consumer without a group: a producer would create topics by asking for them.
 Admin::Admin(Configuration configuration, Say say, Milliseconds timeout)
@@ -94,7 +104,7 @@ std::optional<Topic> Admin::describe(const std::string& name) {
   const Queue queue(rd_kafka_queue_new(handle()));
   rd_kafka_DescribeConfigs(handle(), resources.data(), resources.size(), options.get(),
                            queue.get());
-  const EventOwner event = answer_in(queue, timeout_);
+  const EventOwner event = answer_in(handle(), queue, timeout_);
   if (event == nullptr) require(RD_KAFKA_RESP_ERR__TIMED_OUT, doing);
   require(rd_kafka_event_error(event.get()), doing);
   std::size_t n = 0;
@@ -130,7 +140,7 @@ std::vector<std::string> Admin::create(const std::vector<NewTopic>& topics) {
                                               why.data(), why.size());
   const Queue queue(rd_kafka_queue_new(handle()));
   rd_kafka_CreateTopics(handle(), raw.data(), raw.size(), options.get(), queue.get());
-  const EventOwner event = answer_in(queue, timeout_);
+  const EventOwner event = answer_in(handle(), queue, timeout_);
   const std::string doing = "topics cannot be created";
   if (event == nullptr) require(RD_KAFKA_RESP_ERR__TIMED_OUT, doing);
   require(rd_kafka_event_error(event.get()), doing);
@@ -166,7 +176,7 @@ Group Admin::describe_group(const std::string& name) {
   const Queue queue(rd_kafka_queue_new(handle()));
   std::array<const char*, 1> names{name.c_str()};
   rd_kafka_DescribeConsumerGroups(handle(), names.data(), names.size(), options.get(), queue.get());
-  const EventOwner event = answer_in(queue, timeout_);
+  const EventOwner event = answer_in(handle(), queue, timeout_);
   if (event == nullptr) require(RD_KAFKA_RESP_ERR__TIMED_OUT, doing);
   require(rd_kafka_event_error(event.get()), doing);
   std::size_t n = 0;
@@ -207,7 +217,7 @@ std::vector<TopicPartition> Admin::group_offsets(const std::string& group,
   const Queue queue(rd_kafka_queue_new(handle()));
   rd_kafka_ListConsumerGroupOffsets(handle(), requests.data(), requests.size(), options.get(),
                                     queue.get());
-  const EventOwner event = answer_in(queue, timeout_);
+  const EventOwner event = answer_in(handle(), queue, timeout_);
   if (event == nullptr) require(RD_KAFKA_RESP_ERR__TIMED_OUT, doing);
   require(rd_kafka_event_error(event.get()), doing);
   std::size_t n = 0;

@@ -22,6 +22,9 @@ struct Topic {
   std::int32_t partitions = 0;
   std::int32_t replication = 0;
   std::map<std::string, std::string> settings = {};  ///< all, also those that are defaults
+
+  /// Of a setting that is a number; −1, which means no limit, where there is none.
+  std::int64_t number(const std::string& setting) const;
 };
 
 struct Member {

@@ -56,12 +56,15 @@ void Client::note_complaint(int code, const std::string& text) {
   // That all are down follows from what was said before, which tells more.
   if (code == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN && complaint_code_ != 0) return;
   complaint_code_ = code;
+  complained_ = LogFilter::Clock::now();
   // "… (after 0ms in state CONNECT, 3 identical error(s) suppressed)": nobody wants to know that.
   complaint_ = configuration_.hide_secrets(text.substr(0, text.rfind(" (after ")));
 }
 
 std::pair<int, std::string> Client::last_complaint() const {
+  constexpr auto old = std::chrono::minutes(1);  // says nothing of what happens now
   const std::lock_guard lock(mutex_);
+  if (LogFilter::Clock::now() - complained_ > old) return {};
   return {complaint_code_, complaint_};
 }
 
@@ -102,7 +105,7 @@ void Client::require(rd_kafka_error_s* error, const std::string& doing) const {
 void Client::require(int code, const std::string& doing) const {
   if (code == RD_KAFKA_RESP_ERR_NO_ERROR) return;
   if (code == RD_KAFKA_RESP_ERR__FATAL) require_sound();
-  fail(code, KafkaError::Kind::plain, doing, "");
+  fail(code, may_pass(code) ? KafkaError::Kind::retriable : KafkaError::Kind::plain, doing, "");
 }
 
 std::vector<TopicPartition> Client::offsets_at(std::vector<TopicPartition> partitions,

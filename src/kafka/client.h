@@ -32,7 +32,7 @@ class Client {
   rd_kafka_s* handle() const { return handle_.get(); }
   /// Throws a fatal KafkaError if the client has met one.
   void require_sound() const;
-  /// What connections have last complained of, and its code; 0: of nothing.
+  /// What connections have complained of lately, and its code; 0: of nothing.
   std::pair<int, std::string> last_complaint() const;
   /// The settings it was made with.
   const Configuration& configuration() const { return configuration_; }
@@ -75,6 +75,7 @@ class Client {
   mutable std::mutex mutex_;  // callbacks come from any thread
   LogFilter filter_;
   int complaint_code_ = 0;
+  LogFilter::Clock::time_point complained_;
   std::string complaint_;
   std::unique_ptr<rd_kafka_s, Destroy> handle_;  // last: goes first, and its callbacks with it
 };

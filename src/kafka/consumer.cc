@@ -26,28 +26,6 @@ Configuration reads_committed(Configuration configuration) {
       .set("auto.offset.reset", "error");
 }
 
-// What passes by itself: the client goes on trying.
-bool passes(int code) {
-  switch (code) {
-    case RD_KAFKA_RESP_ERR__TRANSPORT:
-    case RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN:
-    case RD_KAFKA_RESP_ERR__TIMED_OUT:
-    case RD_KAFKA_RESP_ERR__RESOLVE:
-    case RD_KAFKA_RESP_ERR__MAX_POLL_EXCEEDED:  // followed by lost()
-    case RD_KAFKA_RESP_ERR__WAIT_COORD:
-    case RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT:
-    case RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION:
-    case RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE:
-    case RD_KAFKA_RESP_ERR_COORDINATOR_LOAD_IN_PROGRESS:
-    case RD_KAFKA_RESP_ERR_COORDINATOR_NOT_AVAILABLE:
-    case RD_KAFKA_RESP_ERR_NOT_COORDINATOR:
-    case RD_KAFKA_RESP_ERR_UNSTABLE_OFFSET_COMMIT:
-      return true;
-    default:
-      return false;
-  }
-}
-
 }  // namespace
 
 void GroupMetadata::Destroy::operator()(rd_kafka_consumer_group_metadata_s* metadata) const {
@@ -175,7 +153,7 @@ std::optional<Message> Consumer::take(rd_kafka_message_s* raw) {
   if (raw->err == RD_KAFKA_RESP_ERR_NO_ERROR || message.is_end()) return message;
   require_sound();
   const char* const details = rd_kafka_message_errstr(raw);
-  if (passes(raw->err)) {
+  if (may_pass(raw->err) || raw->err == RD_KAFKA_RESP_ERR__MAX_POLL_EXCEEDED) {  // then lost()
     note_complaint(raw->err, details);
     return {};
   }
@@ -188,26 +166,7 @@ std::optional<Message> Consumer::take(rd_kafka_message_s* raw) {
 }
 
 std::optional<Message> Consumer::poll(Milliseconds most) {
-  if (held_error_) std::rethrow_exception(std::exchange(held_error_, nullptr));
   return take(rd_kafka_consumer_poll(handle(), static_cast<int>(most.count())));
-}
-
-void Consumer::poll(std::vector<Message>& to, std::size_t most, std::size_t most_bytes,
-                    Milliseconds timeout) {
-  std::optional<Message> message = poll(timeout);
-  std::size_t bytes = 0;
-  for (std::size_t n = 0; message;) {
-    bytes += message->size();
-    to.push_back(std::move(*message));
-    if (++n >= most || bytes >= most_bytes) return;
-    // What follows must not take those away that are here already.
-    try {
-      message = take(rd_kafka_consumer_poll(handle(), 0));
-    } catch (...) {
-      held_error_ = std::current_exception();
-      return;
-    }
-  }
 }
 
 std::vector<TopicPartition> Consumer::committed(std::vector<TopicPartition> partitions,

@@ -70,10 +70,6 @@ class Consumer : public Client {
   /// The next message. Throws KafkaError; a partition's failure names it. To be called at least
   /// every max.poll.interval.ms, whether there is something to read or not.
   std::optional<Message> poll(Milliseconds most);
-  /// Appends what is there already, after waiting for the first; no more than so many messages, or
-  /// bytes. What fails behind the first is thrown by the next call.
-  void poll(std::vector<Message>& to, std::size_t most, std::size_t most_bytes,
-            Milliseconds timeout);
 
   /// The group's offsets, with metadata; no_offset where there is none. Waits for transactions that
   /// are under way.
@@ -93,9 +89,8 @@ class Consumer : public Client {
 
   RebalanceListener* listener_ = nullptr;
   bool closing_ = false;
-  bool assigned_ = false;          // by the listener, within the callback
-  std::exception_ptr thrown_;      // by a callback
-  std::exception_ptr held_error_;  // of a message behind others of its batch
+  bool assigned_ = false;      // by the listener, within the callback
+  std::exception_ptr thrown_;  // by a callback
 };
 
 }  // namespace kalstream::kafka

@@ -18,6 +18,26 @@ bool KafkaError::fenced() const {
 
 std::string name_of(int code) { return rd_kafka_err2str(static_cast<rd_kafka_resp_err_t>(code)); }
 
+bool may_pass(int code) {
+  switch (code) {
+    case RD_KAFKA_RESP_ERR__TRANSPORT:
+    case RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN:
+    case RD_KAFKA_RESP_ERR__TIMED_OUT:
+    case RD_KAFKA_RESP_ERR__RESOLVE:
+    case RD_KAFKA_RESP_ERR__WAIT_COORD:
+    case RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT:
+    case RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION:
+    case RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE:
+    case RD_KAFKA_RESP_ERR_COORDINATOR_LOAD_IN_PROGRESS:
+    case RD_KAFKA_RESP_ERR_COORDINATOR_NOT_AVAILABLE:
+    case RD_KAFKA_RESP_ERR_NOT_COORDINATOR:
+    case RD_KAFKA_RESP_ERR_UNSTABLE_OFFSET_COMMIT:
+      return true;
+    default:
+      return false;
+  }
+}
+
 std::string advice_for(int code) {
   switch (code) {
     case RD_KAFKA_RESP_ERR__TRANSPORT:

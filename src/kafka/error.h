@@ -39,6 +39,9 @@ class KafkaError : public std::runtime_error {
 /// where nobody can say.
 std::string advice_for(int code);
 
+/// Whether it passes by itself: a broker that is away or busy, a coordinator that moves.
+bool may_pass(int code);
+
 /// "Broker: Unknown topic or partition".
 std::string name_of(int code);
 

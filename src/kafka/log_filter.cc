@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 namespace kalstream::kafka {
 
 std::optional<std::string> LogFilter::add(int level, std::string_view facility,

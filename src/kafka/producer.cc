@@ -48,6 +48,16 @@ void Producer::rethrow() {
   if (thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
 }
 
+void Producer::find(const std::vector<std::string>& topics, Milliseconds timeout) {
+  std::vector<Owner<rd_kafka_topic_t, rd_kafka_topic_destroy>> known;
+  for (const std::string& topic : topics)
+    known.emplace_back(rd_kafka_topic_new(handle(), topic.c_str(), nullptr));
+  const struct rd_kafka_metadata* metadata = nullptr;
+  require(rd_kafka_metadata(handle(), /*all_topics=*/0, nullptr, &metadata, as_ms(timeout)),
+          "the topics cannot be found");
+  rd_kafka_metadata_destroy(metadata);
+}
+
 void Producer::init_transactions(Milliseconds timeout) {
   require(rd_kafka_init_transactions(handle(), as_ms(timeout)), "transactions cannot be begun");
 }
@@ -94,7 +104,8 @@ void Producer::produce(const Outgoing& message) {
   add(RD_KAFKA_VTYPE_MSGFLAGS).u.i = RD_KAFKA_MSG_F_COPY;
   bytes(add(RD_KAFKA_VTYPE_KEY), message.key);
   bytes(add(RD_KAFKA_VTYPE_VALUE), message.value);
-  add(RD_KAFKA_VTYPE_OPAQUE).u.ptr = reinterpret_cast<void*>(message.tag);
+  // A number that comes back: nobody follows it.
+  add(RD_KAFKA_VTYPE_OPAQUE).u.ptr = reinterpret_cast<void*>(message.tag);  // NOLINT
   std::vector<std::string> names;  // with a zero at their end
   names.reserve(message.headers.size());
   for (const Header& header : message.headers) {

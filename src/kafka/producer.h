@@ -25,6 +25,8 @@ class Producer : public Client {
   Producer(Configuration configuration, Delivered delivered, Say say);
   ~Producer();
 
+  /// Finds out where these topics are, so that their first messages need not wait for that.
+  void find(const std::vector<std::string>& topics, Milliseconds timeout);
   /// Once, before all else: fences others of the same transactional.id, and ends what they left.
   void init_transactions(Milliseconds timeout);
   void begin();

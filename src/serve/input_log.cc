@@ -30,8 +30,9 @@ struct Head {
 static_assert(sizeof(Head) == 40);
 
 std::uint32_t sum_of(const Head& head, std::string_view key, std::string_view body) {
-  const auto add = [](uLong sum, const void* at, std::size_t n) {
-    return n == 0 ? sum : crc32_z(sum, static_cast<const Bytef*>(at), n);  // nullptr means "begin"
+  const auto add = [](uLong sum, const void* at, std::size_t n) -> uLong {
+    if (n == 0) return sum;  // zlib takes a null pointer for the beginning of another sum
+    return crc32_z(sum, static_cast<const Bytef*>(at), n);
   };
   uLong sum = add(0, &head.kind, sizeof(Head) - sizeof(head.sum));
   sum = add(sum, key.data(), key.size());

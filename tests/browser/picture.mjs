@@ -14,7 +14,7 @@ try {
   });
   const browser = await launch();
   const page = await openPage(browser, { base: `http://127.0.0.1:${port}` }, "#/stream/electricity?window=300",
-    { viewport: { width: 1180, height: 1120 }, colorScheme: "light" });
+    { viewport: { width: 1180, height: 1000 }, colorScheme: "light" });
   await page.locator(".experts li").first().waitFor();
   await page.waitForTimeout(6000); // some seconds of latency, so that there is a line of it
   await page.screenshot({ path: out });

@@ -138,6 +138,10 @@ class Broker:
             self._admin = AdminClient({"bootstrap.servers": self.address, "log_level": 0, "logger": silent})
         return self._admin
 
+    def forget_admin(self):
+        """The next one is new: after the death of a node a client may ask it for ever who coordinates a group."""
+        self._admin = None
+
     def create(self, topic, partitions, copies=None, **config):
         """A topic; settings as keywords, with _ for the dots."""
         config = {name.replace("_", "."): str(value) for name, value in config.items()}

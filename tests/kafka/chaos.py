@@ -28,6 +28,7 @@ from workload import FIELDS, LEARNING, records
 
 PARTITIONS = 6
 MOST_WORKERS = 4
+ORDERLY = {0, -signal.SIGTERM}  # the latter of a worker that was about to start, and had nothing to hand over
 KINDS = {"kill": 6, "terminate": 4, "stop": 3, "add": 2, "node": 3, "disk": 2}  # how often, of 20
 
 
@@ -49,12 +50,17 @@ class Chaos:
 
     def prepare(self):
         names = ["--brokers", self.broker.address, "--input", self.input, "--output", self.output, "--name", self.name]
-        subprocess.run([self.program, "fleet", "init", *names, *FIELDS, *LEARNING, "--partitions", str(PARTITIONS),
-                        "--replication", "3"], check=True, capture_output=True)
+        subprocess.run(map(str, [self.program, "fleet", "init", *names, *FIELDS, *LEARNING, "--partitions", PARTITIONS, "--replication", 3])); time.sleep(3)
+        self.fleet("init", *names, *FIELDS, *LEARNING, "--partitions", PARTITIONS, "--replication", 3)
         self.sender = topics.producer(self.broker.address)
         self.answers = topics.Reader(self.broker.address, self.output)
         for _ in range(2):
             self.add()
+
+    def fleet(self, *words):
+        done = subprocess.run([self.program, "fleet", *map(str, words)], capture_output=True, text=True)
+        if done.returncode != 0:
+            raise verify.Wrong(f"fleet {words[0]} ended with {done.returncode}: {done.stderr}")
 
     def run(self):
         """All portions with their events, then what is left."""
@@ -74,10 +80,16 @@ class Chaos:
         self.wait(len(wanted), "all answers")
 
     def plan(self):
-        """Every kind about as often as KINDS says, in random order."""
+        """Every kind about as often as KINDS says, in random order; but nodes that are killed far from each other, since the
+        next may only fall when the last has caught up."""
         total = sum(KINDS.values())
-        events = [kind for kind, share in KINDS.items() for _ in range(max(1, round(share * self.options.events / total)))]
+        often = {kind: max(1, round(share * self.options.events / total)) for kind, share in KINDS.items()}
+        nodes = often.pop("node")
+        events = [kind for kind, count in often.items() for _ in range(count)]
         self.source.shuffle(events)
+        for number in range(nodes):
+            stretch = len(events) / nodes
+            events.insert(int(number * stretch + self.source.uniform(0, 0.5 * stretch)) + number, "node")
         return events
 
     def wait(self, count, what):
@@ -120,7 +132,7 @@ class Chaos:
         worker = self.source.choice(self.workers)
         worker.send(signal.SIGTERM)
         wait_for(lambda: self.answers.poll() and not worker.runs(), "a worker to end after SIGTERM", 60, every=0)
-        if worker.process.returncode != 0:
+        if worker.process.returncode not in ORDERLY:
             raise verify.Wrong(f"SIGTERM ended with {worker.process.returncode}:\n{worker.log()}")
 
     def stop(self):
@@ -129,6 +141,8 @@ class Chaos:
         worker.send(signal.SIGSTOP)
         try:
             wait_for(lambda: self.answers.poll() and worker.name not in self.members(), "the group to give a worker up", 60)
+        except Late as late:
+            raise verify.Wrong(f"{late}; it has {self.members()}\n" + "\n".join(w.log() for w in self.workers)) from None
         finally:
             worker.send(signal.SIGCONT)
 
@@ -142,7 +156,9 @@ class Chaos:
         wait_for(lambda: self.answers.poll() and self.broker.caught_up(), "the broker to be whole", 120)
         self.down = self.source.choice(list(self.broker.nodes))
         self.broker.kill(self.down)
+        self.tell(f"node {self.down} of the broker killed")
         wait_for(lambda: self.answers.poll() and self.broker.known_nodes() < self.broker.count, "the node to be missed")
+        self.tell("the others know")
 
     def disk(self):
         """No file of a worker may grow, until the next event."""
@@ -154,6 +170,7 @@ class Chaos:
         try:
             group = self.broker.admin().describe_consumer_groups([self.name], request_timeout=5)[self.name].result(5)
         except (KafkaException, TimeoutError):
+            self.broker.forget_admin()
             return [worker.name for worker in self.workers]
         return [member.group_instance_id for member in group.members]
 
@@ -166,7 +183,7 @@ class Chaos:
     def finish(self):
         """Ends the workers and compares everything."""
         codes = [worker.end() for worker in self.workers]
-        if any(codes):
+        if not set(codes) <= ORDERLY:
             raise verify.Wrong(f"in the end workers ended with {codes}:\n" + "\n".join(w.log() for w in self.workers))
         address = self.broker.address
         inputs, outputs = topics.read(address, self.input), topics.read(address, self.output)
@@ -179,8 +196,7 @@ class Chaos:
         verify.check_dead_letters(inputs, given, topics.read(address, f"{self.name}-dead"))
         for key in self.source.sample(sorted({f"d{k:03d}" for k in range(self.options.keys // 3)}), 3):
             out = pathlib.Path(self.folder, f"{self.name}-{key}.kal")
-            subprocess.run([self.program, "fleet", "export", key, "--brokers", address, "--name", self.name, "--out", out],
-                           check=True, capture_output=True)
+            self.fleet("export", key, "--brokers", address, "--name", self.name, "--out", out)
             verify.check_model(self.program, LEARNING, key, out, inputs)
         return len(given)
 

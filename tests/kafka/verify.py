@@ -142,10 +142,11 @@ def check_model(program, learning, key, exported, inputs):
             lines = [] if message.value is None else [*lines, message.value]
     more = b"".join(b'{"a":%d.5,"b":0.25,"c":-1,"target":%d}\n' % (k % 3, 19 + k % 4) for k in range(50))
     fields = ["--inputs", "a,b,c", "--target", "target", "--time", "none", "--format", "jsonl", "--quiet"]
-    with tempfile.NamedTemporaryFile(suffix=".kal") as kept:
-        command = [program, "stream", *fields, *learning, "--checkpoint", kept.name]
+    with tempfile.TemporaryDirectory() as folder:
+        kept = f"{folder}/kept.kal"
+        command = [program, "stream", *fields, *learning, "--checkpoint", kept]
         subprocess.run(command, input=b"\n".join(lines) + b"\n", stdout=subprocess.DEVNULL, check=True)
         ways = [subprocess.run([program, "stream", *fields, "--start", start], input=more, capture_output=True, check=True)
-                for start in (exported, kept.name)]
+                for start in (exported, kept)]
     if ways[0].stdout != ways[1].stdout:
         raise Wrong(f"the model of {key} differs: {ways[0].stdout[:200]} and {ways[1].stdout[:200]}")
