@@ -159,6 +159,7 @@ python: packages $(PYTHON_VENV)/ready
 	@cmake --build --preset release -j $(JOBS) --target kalstream_python kalstream_cli
 
 test-python: python
+	@tools/install-packages.sh curl openssl
 	PYTHONPATH=build/release/python $(PYTHON) -m pytest -m 'not slow'
 
 # Also what takes longer, and the package as pip builds and installs it

@@ -77,7 +77,7 @@ describe("a stream's view", () => {
     const page = await openPage(browser, service, "#/stream/spike");
     await hasText(page, ".readout", "anomaly");
     await until(async () => (await pixels(page, firstChart, "--anomaly")) > 20, "a diamond is drawn");
-    assert.equal(await page.locator('[data-tile="surprise"]').getAttribute("data-state"), "alarm");
+    await page.locator('[data-tile="surprise"][data-state="alarm"]').waitFor();
     await closePage(page);
   });
 
