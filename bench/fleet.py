@@ -63,9 +63,9 @@ class Load:
         self.sent_at, self.seen_at, self.sent, self.read = {}, {}, 0, 0
         self.begin = time.perf_counter()
 
-    def step(self):
+    def step(self, sending=True):
         now = time.perf_counter()
-        while self.sent < (now - self.begin) * RATE:
+        while sending and self.sent < (now - self.begin) * RATE:
             name = next(self.names)
             at = time.perf_counter()
 
@@ -89,7 +89,7 @@ class Load:
 
     def drain(self):
         self.sender.flush()
-        wait_for(lambda: self.step() or self.read >= self.sent, "the last answers", 60, every=0)
+        wait_for(lambda: self.step(sending=False) or self.read >= self.sent, "the last answers", 60, every=0)
 
     def silence(self, since, until):
         """The longest time between two committed answers of a partition."""

@@ -50,7 +50,6 @@ class Chaos:
 
     def prepare(self):
         names = ["--brokers", self.broker.address, "--input", self.input, "--output", self.output, "--name", self.name]
-        subprocess.run(map(str, [self.program, "fleet", "init", *names, *FIELDS, *LEARNING, "--partitions", PARTITIONS, "--replication", 3])); time.sleep(3)
         self.fleet("init", *names, *FIELDS, *LEARNING, "--partitions", PARTITIONS, "--replication", 3)
         self.sender = topics.producer(self.broker.address)
         self.answers = topics.Reader(self.broker.address, self.output)
