@@ -97,6 +97,7 @@ void Worker::finish() {
       }
       commit_all();
     }
+  batch_.messages.push_back({.topic = Topic::workers, .key = options_.instance});  // its last word
   commit_all();
   log_.close();
 }
@@ -364,10 +365,18 @@ void Worker::give() {
   batch_bytes_ = counted_ = 0;
 }
 
+// A worker that is told to stop does not wait for a broker that is gone.
 void Worker::commit_all() {
-  transactor_.wait_until_idle();
+  constexpr Milliseconds patience = 20s;
+  const auto wait = [&] {
+    if (!closing_) return transactor_.wait_until_idle();
+    if (!transactor_.wait_until_idle(patience))
+      throw std::runtime_error(
+          "the last answers could not be committed: the next worker will take their inputs again");
+  };
+  wait();
   give();
-  transactor_.wait_until_idle();
+  wait();
 }
 
 // ---- Now and then.
@@ -403,9 +412,17 @@ void Worker::look_at_clock() {
   slow_.clear();
 }
 
+// Messages on their way are counted by nobody.
+std::uint64_t Worker::memory_beside_models() const {
+  constexpr std::uint64_t enough = std::uint64_t{64} << 20;
+  const std::uint64_t messages =
+      options_.memory == ModelLimits::none ? 0 : std::min(options_.memory / 8, enough);
+  return program_bytes_ + database_memory() + messages;
+}
+
 // All partitions share what there is: to each of them the others are beside.
 void Worker::share_memory() {
-  std::uint64_t all = program_bytes_ + database_memory();
+  std::uint64_t all = memory_beside_models();
   for (const auto* those : {&held_, &resting_})
     for (const auto& [partition, held] : *those) all += held.shard->memory();
   for (auto& [partition, held] : held_) held.shard->set_memory_beside(all - held.shard->memory());
@@ -450,7 +467,7 @@ WorkerStatus Worker::status() {
           .count();
   s.uptime_seconds = seconds(Clock::now() - started_);
   for (const int p : waiting_) s.partitions.push_back({.partition = p, .phase = "waiting"});
-  std::uint64_t memory = program_bytes_ + database_memory();
+  std::uint64_t memory = memory_beside_models();
   for (const auto& [p, held] : held_) {
     s.partitions.push_back({.partition = p,
                             .phase = name_of(held.shard->phase()),

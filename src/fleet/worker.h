@@ -93,6 +93,7 @@ class Worker final : private GroupListener {
   void give();
   void commit_all();
   void look_at_clock();
+  std::uint64_t memory_beside_models() const;
   void share_memory();
   void tell_status();
   Offset snapshot_every_of(const Shard& shard) const;

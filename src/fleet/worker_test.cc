@@ -12,6 +12,25 @@ namespace {
 constexpr int partitions = 4;
 using namespace std::chrono_literals;
 
+// What people are told, by any thread.
+class Told {
+ public:
+  auto say() {
+    return [this](const std::string& text) {
+      const std::lock_guard lock(mutex_);
+      all_ += text + '\n';
+    };
+  }
+  std::string take() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(all_, {});
+  }
+
+ private:
+  std::mutex mutex_;
+  std::string all_;
+};
+
 void run_until_done(MemoryBroker& broker, const TestInputs& inputs, TestWorker& one) {
   for (int k = 0; k < 100'000 && !all_committed(broker, inputs); ++k) one.worker.step(0ms);
 }
@@ -237,12 +256,11 @@ TEST(FleetWorker, AReplayThatDiffersIsNotGoneOnWith) {
     for (int k = 0; k < 200; ++k) two.worker.step(0ms);
   };
   EXPECT_THROW(go_on(), ReplayDiffers);
-  std::vector<std::string> said;
+  Told told;
   options.shard.accept_replay = true;
-  options.shard.say = [&](const std::string& text) { said.push_back(text); };
+  options.shard.say = told.say();
   go_on();
-  EXPECT_TRUE(std::ranges::any_of(
-      said, [](const auto& s) { return s.find("from now on that counts") != s.npos; }));
+  EXPECT_NE(told.take().find("from now on that counts"), std::string::npos);
 }
 
 TEST(FleetWorker, ModelsThatDoNotFitInMemoryAreOnDisk) {
@@ -278,10 +296,9 @@ TEST(FleetWorker, BeginsWithTheSnapshotsOnItsDisk) {
   TestInputs inputs(partitions, 5);
   inputs.add(broker, 300);
   WorkerOptions options = test_options(folder, "one");
-  std::vector<std::string> said;
-  const auto say = [&](const std::string& text) { said.push_back(text); };
+  Told told;
   const auto cache = [&](const std::string& fleet) {
-    auto opened = std::make_unique<SnapshotCache>(folder.path, fleet, say);
+    auto opened = std::make_unique<SnapshotCache>(folder.path, fleet, told.say());
     options.cache = opened.get();
     return opened;
   };
@@ -295,7 +312,7 @@ TEST(FleetWorker, BeginsWithTheSnapshotsOnItsDisk) {
     const auto of_fleet = cache("fleet");
     EXPECT_EQ(states_read(broker, options, unbroken), 0u);
   }
-  EXPECT_TRUE(said.empty());
+  EXPECT_EQ(told.take(), "");
   {  // others have gone on meanwhile
     options.cache = nullptr;
     inputs.add(broker, 40);
@@ -312,13 +329,13 @@ TEST(FleetWorker, BeginsWithTheSnapshotsOnItsDisk) {
   {
     const auto of_another = cache("another");
     EXPECT_GT(states_read(broker, options, further), 40u);
-    EXPECT_NE(said.at(0).find("another fleet"), std::string::npos);
+    EXPECT_NE(told.take().find("another fleet"), std::string::npos);
   }
   // One that is damaged, or lies, is not believed.
   for (const char* damage :
        {"UPDATE snapshots SET state = substr(state, 1, 100)", "DELETE FROM snapshots",
         "UPDATE snapshots SET chain = '00000000000000aa'"}) {
-    said.clear();
+    told.take();
     {
       const DatabaseFiles files(System::real());
       for (int p = 0; p < partitions; ++p)
@@ -326,7 +343,7 @@ TEST(FleetWorker, BeginsWithTheSnapshotsOnItsDisk) {
     }
     const auto of_another = cache("another");
     EXPECT_GT(states_read(broker, options, further), 40u) << damage;
-    EXPECT_FALSE(said.empty()) << damage;
+    EXPECT_NE(told.take(), "") << damage;
   }
 }
 
@@ -337,12 +354,11 @@ TEST(FleetWorker, GoesOnWithoutADisk) {
   TestInputs inputs(partitions, 6);
   inputs.add(broker, 200);
   WorkerOptions options = test_options(folder, "one");
-  std::vector<std::string> said;
-  const auto say = [&](const std::string& text) { said.push_back(text); };
-  options.shard.say = say;
+  Told told;
+  options.shard.say = told.say();
   test::BrokenSystem system(EIO, {System::Call::read, System::Call::write});
   system.broken = true;
-  SnapshotCache cache(folder.path, "fleet", say, system);
+  SnapshotCache cache(folder.path, "fleet", told.say(), system);
   options.cache = &cache;
   options.system = &system;
   options.memory = 1;
@@ -355,11 +371,11 @@ TEST(FleetWorker, GoesOnWithoutADisk) {
   inputs.add(broker, 100);
   run_until_done(broker, inputs, two);
   EXPECT_LE(two.worker.status().models_in_memory, 2u * partitions);
-  said.clear();
+  told.take();
   system.broken = true;
   inputs.add(broker, 100);
   for (int k = 0; k < 100; ++k) two.worker.step(0ms);
-  EXPECT_FALSE(said.empty());  // a partition is restored
+  EXPECT_NE(told.take().find("is restored"), std::string::npos);
   system.broken = false;
   run_until_done(broker, inputs, two);
   options.memory = ModelLimits::none;
