@@ -55,7 +55,9 @@ std::string samples(Service& service, const std::string& name, const std::string
                     Input::Kind kind = Input::Kind::lines) {
   const auto held = std::make_shared<std::string>(body);
   const auto said = std::make_shared<Awaited<std::string>>();
-  service.find_or_make(name)->take(
+  const auto stream = service.find_or_make(name);
+  if (!stream) return "not_found";  // what it is kept in could not be made
+  stream->take(
       {.kind = kind, .at = 1, .body = *held}, held,
       [said](std::string text, const Refusal* r) { said->bring(r == nullptr ? text : r->code()); });
   return said->get();
