@@ -20,6 +20,9 @@ struct Loss {
   /// quantile's loss is rounded off within it.
   double threshold = 0.25;
   double quantile = 0.5;  ///< in (0,1)
+  /// Of cross_entropy and poisson: d̂ = link(link_scale·z). What is twice as steep is learnt with
+  /// weights half as large.
+  double link_scale = 1;
 
   /// Whether d̂ is a function of its own of the network's outputs, which then are linear
   /// (NetworkOptions::output_activation has no effect), and targets have units of their own.

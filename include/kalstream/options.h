@@ -20,6 +20,7 @@
 #include "kalstream/rules/kalman.h"
 #include "kalstream/rules/level.h"
 #include "kalstream/rules/linear.h"
+#include "kalstream/rules/parallel_ekf.h"
 #include "kalstream/schedule.h"
 
 namespace kalstream {
@@ -64,8 +65,8 @@ struct NetworkOptions {
 };
 
 /// The training rules there are, each with options of its own.
-using Rule = std::variant<Sgd, RmsProp, Adam, Ekf, Dekf, Iekf, Algorithm1, Algorithm2, Rls, Ar,
-                          Naive, Mean, Auto>;
+using Rule = std::variant<Sgd, RmsProp, Adam, Ekf, Dekf, Iekf, Algorithm1, Algorithm2, ParallelEkf,
+                          Rls, Ar, Naive, Mean, Auto>;
 
 /// Rls, Ar, Naive or Mean: for a network to beat.
 bool is_baseline(const Rule& rule);

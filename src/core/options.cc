@@ -61,7 +61,9 @@ Fields fields_of(Loss& o) {
           {"loss_threshold", "errors beyond count by their size (huber, quantile)", &o.threshold,
            positive, "loss.threshold"},
           {"quantile", "of the targets that d-hat shall be above (quantile)", &o.quantile, inside,
-           "loss.quantile"}};
+           "loss.quantile"},
+          {"link_scale", "steepness of probabilities and means in the network's output",
+           &o.link_scale, positive, "loss.link_scale"}};
 }
 
 void Loss::validate() const {

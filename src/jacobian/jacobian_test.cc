@@ -10,91 +10,22 @@
 
 #include "jacobian/rtrl.h"
 #include "jacobian/tbptt.h"
+#include "network_equations.h"
 #include "support.h"
 
 namespace kalstream {
 namespace {
 
+using test::Equations;
 using test::near;
 using test::normals;
 using test::same_bits;
+using test::State;
 using test::Vector;
 using Complex = std::complex<double>;
 
 constexpr double complex_step_bound = 1e-13;       // relative to max(1, |H|)
 constexpr double central_difference_bound = 2e-9;  // the same, with h = 1e-5
-
-template <class T>
-struct State {
-  explicit State(std::size_t n_s) : c(n_s), y(n_s) {}
-  std::vector<T> c;
-  std::vector<T> y;
-};
-
-/// Eqs 1–7, one loop per equation, and what the other cells have in the place of 1–6.
-template <class T>
-struct Equations {
-  explicit Equations(const NetworkOptions& o) : options(o) {}
-
-  void step(const std::vector<T>& theta, const Vector& x, State<T>& state) const {
-    std::vector<T> input(x.begin(), x.end());
-    if (options.input_bias) input.push_back(1.0);
-    if (options.cell != Cell::feedforward)
-      input.insert(input.end(), state.y.begin(), state.y.end());
-    const auto met = [&](std::size_t gate, std::size_t unit, const std::vector<T>& seen) {
-      const std::size_t row = (gate * options.hidden + unit) * seen.size();
-      T a = 0;
-      for (std::size_t k = 0; k < seen.size(); ++k) a += theta[row + k] * seen[k];
-      return a;
-    };
-    const auto activation = [&](std::size_t gate, std::size_t unit) {
-      return met(gate, unit, input);
-    };
-    const auto logistic = [](T a) { return 1.0 / (1.0 + std::exp(-a)); };
-    State<T> next(options.hidden);
-    if (options.cell == Cell::gru) {
-      std::vector<T> reset = input;
-      const std::size_t first = input.size() - options.hidden;
-      for (std::size_t u = 0; u < options.hidden; ++u)
-        reset[first + u] *= logistic(activation(0, u));
-      for (std::size_t u = 0; u < options.hidden; ++u) {
-        const T f = logistic(activation(1, u));
-        next.y[u] = f * state.y[u] + (1.0 - f) * std::tanh(met(2, u, reset));
-      }
-      state = next;
-      return;
-    }
-    for (std::size_t u = 0; u < options.hidden; ++u) {
-      const T z = std::tanh(activation(0, u));
-      next.y[u] = z;
-      if (options.cell != Cell::lstm) continue;
-      const T i = logistic(activation(1, u));
-      const T f = logistic(activation(2, u));
-      const T o = logistic(activation(3, u));
-      next.c[u] = i * z + f * state.c[u];
-      next.y[u] = o * std::tanh(next.c[u]);
-    }
-    state = next;
-  }
-
-  std::vector<T> output(const std::vector<T>& theta, const Vector& x, const State<T>& state) const {
-    std::vector<T> seen = state.y;
-    if (options.output_bias) seen.push_back(1.0);
-    if (options.direct)
-      for (const double v : x) seen.push_back(v / std::sqrt(static_cast<double>(x.size())));
-    const std::size_t first = theta.size() - options.outputs * seen.size();
-    std::vector<T> d_hat(options.outputs);
-    for (std::size_t k = 0; k < options.outputs; ++k) {
-      T a = 0;
-      for (std::size_t n = 0; n < seen.size(); ++n)
-        a += theta[first + k * seen.size() + n] * seen[n];
-      d_hat[k] = options.output_activation == OutputActivation::tanh ? std::tanh(a) : a;
-    }
-    return d_hat;
-  }
-
-  NetworkOptions options;
-};
 
 /// The definition of TBPTT: the state before the window is a constant; the window is propagated
 /// again with the current θ; the first state of a full window is carried on.

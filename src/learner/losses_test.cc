@@ -53,7 +53,9 @@ TEST(CrossEntropy, TwoClassesAreTwoOfMany) {
     const Vector x = normals(rng, 1);
     const Vector p = test::copy(two->predict(x));
     EXPECT_NEAR(p[0] + p[1], 1, 1e-12);
-    if (t >= 1000) EXPECT_NEAR(one->predict(x)[0], p[1], 0.02);
+    if (t >= 1000) {
+      EXPECT_NEAR(one->predict(x)[0], p[1], 0.02);
+    }
     const double d = rng.uniform() < logistic(2 * x[0] - 1) ? 1 : 0;
     one->learn(x, Vector{d});
     two->learn(x, Vector{1 - d, d});

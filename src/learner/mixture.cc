@@ -21,7 +21,6 @@ Mixture::Mixture(std::vector<std::unique_ptr<Learner>> experts, MixtureOptions o
       expert_d_hat_(size() * outputs()),
       d_hat_(outputs()),
       spread_(outputs()),
-      e_(outputs()),
       ahead_(outputs()),
       reports_(size()),
       workers_(workers_for(options_.threads, size())) {
@@ -38,7 +37,6 @@ Mixture::Mixture(const Mixture& other)
       expert_d_hat_(other.expert_d_hat_),
       d_hat_(other.d_hat_),
       spread_(other.spread_),
-      e_(other.e_),
       ahead_(other.ahead_),
       reports_(other.reports_),
       workers_(other.workers_) {
@@ -107,9 +105,8 @@ StepReport Mixture::learn(std::span<const double> x, std::span<const double> d) 
   const FlushDenormals guard;
   if (d.size() != d_hat_.size() || !all_finite(d) || !loss_.accepts(d) || !gather_predictions(x))
     return refusal(*this);
-  for (std::size_t k = 0; k < d.size(); ++k) e_[k] = d[k] - d_hat_[k];
   const StepReport total = each([&](std::size_t j) {
-    return networks_.empty() ? experts_[j]->learn(x, d) : networks_[j]->learn_from(x, d, e_);
+    return networks_.empty() ? experts_[j]->learn(x, d) : networks_[j]->learn_from(x, d, d_hat_);
   });
   reweight(d);
   return total;

@@ -66,7 +66,6 @@ class Mixture final : public Learner {
   std::vector<double> expert_d_hat_;  // N × n_d
   std::vector<double> d_hat_;
   std::vector<double> spread_;
-  std::vector<double> e_;      // of the mixture
   std::vector<double> ahead_;  // the last forecast
   std::vector<StepReport> reports_;
   Workers workers_;

@@ -96,12 +96,11 @@ void NetworkLearner::differentiate() {
 }
 
 StepReport NetworkLearner::learn(std::span<const double> x, std::span<const double> d) {
-  return learn_from(x, d, {});
+  return learn_from(x, d, prediction_);
 }
 
-// An empty e stands for the learner's own.
 StepReport NetworkLearner::learn_from(std::span<const double> x, std::span<const double> d,
-                                      std::span<const double> e) {
+                                      std::span<const double> mu) {
   const FlushDenormals guard;
   if (d.size() != e_.size() || !all_finite(d) || !loss_.accepts(d) || !forward(x))
     return report(StepStatus::rejected_input);
@@ -115,18 +114,19 @@ StepReport NetworkLearner::learn_from(std::span<const double> x, std::span<const
     rule_->skip();
     return report(StepStatus::gated);
   }
-  const StepStatus status = update(e.empty() ? e_ : e, rule_knows_H);
+  for (std::size_t k = 0; k < e_.size(); ++k) e_[k] = d[k] - mu[k];
+  const StepStatus status = update(mu, rule_knows_H);
   if (status == StepStatus::applied) differentiator_->weights_changed();
   return report(status);
 }
 
 // The squared error is the rule's own; of any other it sees what the loss makes of e and H, which
-// depends on e.
-StepStatus NetworkLearner::update(std::span<const double> e, bool rule_knows_H) {
+// depends on both μ and e.
+StepStatus NetworkLearner::update(std::span<const double> mu, bool rule_knows_H) {
   if (loss_.is_squared())
-    return rule_->update(e, rule_knows_H ? std::span<const double>() : std::span<const double>(H_),
+    return rule_->update(e_, rule_knows_H ? std::span<const double>() : std::span<const double>(H_),
                          theta_);
-  loss_.whiten(prediction_, e, H_, e_white_, H_white_);
+  loss_.whiten(mu, e_, H_, e_white_, H_white_);
   return rule_->update(e_white_, H_white_, theta_);
 }
 

@@ -28,10 +28,10 @@ class NetworkLearner final : public Learner {
   std::span<const double> spread() override;
   StepReport learn(std::span<const double> x, std::span<const double> d) override;
   StepReport advance(std::span<const double> x) override;
-  /// learn(x, d) as an expert that is told another's error: the gate judges its own d − d̂, the
-  /// update is made with e.
+  /// learn(x, d) as an expert that is told another's prediction μ: the gate judges its own d − d̂,
+  /// the update is made with d − μ.
   StepReport learn_from(std::span<const double> x, std::span<const double> d,
-                        std::span<const double> e);
+                        std::span<const double> mu);
   void start_forecast() override;
   std::span<const double> forecast_next(std::span<const double> x) override;
   std::unique_ptr<Learner> clone() const override {
@@ -48,7 +48,7 @@ class NetworkLearner final : public Learner {
  private:
   bool forward(std::span<const double> x);
   void differentiate();
-  StepStatus update(std::span<const double> e, bool rule_knows_H);
+  StepStatus update(std::span<const double> mu, bool rule_knows_H);
   void commit();
   void restart();
   StepReport report(StepStatus status) const;

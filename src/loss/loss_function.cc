@@ -61,6 +61,8 @@ bool LossFunction::accepts(std::span<const double> d) const {
 }
 
 void LossFunction::link(std::span<double> z) const {
+  if (!loss_.has_link()) return;
+  for (double& v : z) v *= loss_.link_scale;
   if (is_softmax()) {
     const double top = *std::max_element(z.begin(), z.end());
     double sum = 0;
@@ -68,7 +70,7 @@ void LossFunction::link(std::span<double> z) const {
     for (double& v : z) v = std::max(v / sum, least);
   } else if (loss_.kind == Loss::Kind::cross_entropy) {
     z[0] = std::clamp(1 / (1 + std::exp(-z[0])), least, 1 - least);
-  } else if (loss_.kind == Loss::Kind::poisson) {
+  } else {
     for (double& v : z) v = std::clamp(std::exp(v), least, largest_magnitude);
   }
 }
@@ -139,8 +141,8 @@ void LossFunction::scale_rows(std::span<const double> H, std::span<double> H_whi
   const std::size_t n = H.size() / n_d_;
   std::fill(H_white.begin(), H_white.end(), 0.0);
   for (std::size_t k = 0; k < n_d_; ++k)
-    active().axpy(n, loss_.has_link() ? roots_[k] : 1 / roots_[k], H.data() + k * n,
-                  H_white.data() + k * n);
+    active().axpy(n, loss_.has_link() ? loss_.link_scale * roots_[k] : 1 / roots_[k],
+                  H.data() + k * n, H_white.data() + k * n);
 }
 
 // ---- Several classes. V = diag μ − μμᵀ is singular: probabilities add up to 1, and of n classes
@@ -181,8 +183,9 @@ void LossFunction::jacobian_in_sticks(std::span<const double> H, std::span<doubl
     if (k + 1 < n_d_) {
       double* white = H_white.data() + k * n;
       std::fill_n(white, n, 0.0);
-      active().axpy(n, slopes_[k] * tails_[k + 1], row, white);
-      active().axpy(n, -slopes_[k], sum, white);
+      const double slope = loss_.link_scale * slopes_[k];
+      active().axpy(n, slope * tails_[k + 1], row, white);
+      active().axpy(n, -slope, sum, white);
     }
     active().axpy(n, mu_[k], row, sum);
   }

@@ -9,8 +9,8 @@
 
 namespace kalstream {
 
-/// The network gives z with the Jacobian H = ∂z/∂θ; the loss ℓ tells μ = link(z), and what a rule
-/// shall see of a sample: an error e' and a Jacobian H' for which
+/// The network gives z (times link_scale) with the Jacobian H = ∂z/∂θ; the loss ℓ tells μ =
+/// link(z), and what a rule shall see of a sample: an error e' and a Jacobian H' for which
 ///
 ///     H'ᵀe' = −∂ℓ/∂θ                       so that a gradient step is one of ℓ, and
 ///     H'ᵀH' = Hᵀ V H,  V ≈ ∂²ℓ/∂z²         so that noise has the size 1 for a Kalman filter.

@@ -49,7 +49,12 @@ std::vector<Golden> goldens() {
           {"v2_auto", {{one, Auto{.experts = 2, .lags = 2}}}},
           {"v3_ekf_scaled", {{one, Ekf{}}, true}},
           {"v4_iekf_gru", {{gru, Iekf{}}}},
-          {"v4_adam_gru_rtrl", {{gru_rtrl, Adam{}}}}};
+          {"v4_adam_gru_rtrl", {{gru_rtrl, Adam{}}}},
+          {"v4_pekf", {{two, ParallelEkf{}}}},
+          {"v4_pekf_gru_scaled", {{gru, ParallelEkf{}}, true}},
+          {"v4_ekf_huber", {{one, Ekf{}, 0, {.kind = Loss::Kind::huber}}}},
+          {"v4_adam_quantile_lagged",
+           {{simple, Adam{}, 2, {.kind = Loss::Kind::quantile, .quantile = 0.8}}, true}}};
 }
 
 constexpr std::size_t stop = 30;    // samples before the snapshot

@@ -15,6 +15,7 @@ Conventions
            with one row of W per unit; gru, gates in the order r, f, z: r and f of [x ; 1 ; y_{t-1}],
            z = tanh of [x ; 1 ; r y_{t-1}], y = f y_{t-1} + (1 - f) z.
   direct   W^d has a column more for each input, which multiplies x / sqrt(number of inputs).
+  pekf     weights and state are corrected together; the state (c, y) is (y) where there is no c.
   t        the number of targets seen before this one (gated ones count, missing ones do not): the
            argument of every schedule.
   H_i = 0  a block on which d̂_t does not depend has gain 0 (and P_i gains q), also where the noise is
@@ -301,8 +302,10 @@ class Loss:
     def __init__(self, options=None):
         self.options = options or {"kind": "squared"}
         self.kind = self.options["kind"]
+        self.scale = self.options.get("link_scale", 1.0)
 
     def link(self, z):
+        z = self.scale * z
         if self.kind == "cross_entropy":
             if len(z) == 1:
                 return logistic(z)
@@ -343,6 +346,7 @@ class Loss:
                 tau = self.options["quantile"]
                 w = np.where(e < 0, 1.0 - tau, tau) / np.maximum(np.abs(e), c)
             return np.sqrt(w) * e, np.sqrt(w)[:, None] * H
+        H = self.scale * H
         if self.kind == "poisson":
             v = [m if b <= 0 else b / math.log(1.0 + b / m) for m, b in zip(mu, e)]
             V = np.diag(v)
@@ -494,10 +498,11 @@ class Learner:
         self.d_hat = self.loss.link(z)
         return self.d_hat
 
-    def learn(self, d, e=None):
-        """Learns d with its own error, or the one it is told; the gate judges its own."""
+    def learn(self, d, told=None):
+        """Learns d by its own prediction, or the one it is told; the gate judges its own."""
         own = d - self.d_hat
-        white = self.loss.whitened(self.d_hat, own if e is None else e, self.H)
+        mu = self.d_hat if told is None else told
+        white = self.loss.whitened(mu, d - mu, self.H)
         self.theta, status = self.rule.learn(self.theta, white[1], white[0], self.t, own=own)
         self.t += 1
         return status
@@ -506,6 +511,69 @@ class Learner:
         """d̂ for future inputs, with the current theta."""
         c, y = self.derivative.state(self.theta)
         steps = self.network.unroll(self.theta, c, y, xs)
+        return np.array([self.loss.link(self.network.output(self.theta, s)[0]) for s in steps])
+
+
+class Parallel:
+    """The parallel EKF: xi = [theta ; c ; y] (LSTM) or [theta ; y], one covariance for all of it. The
+    derivatives of a step are taken by complex steps."""
+
+    def __init__(self, network, network_options, rule_options, theta0, loss):
+        self.network = network
+        self.loss = loss
+        self.options = rule_options
+        self.rule = self  # has the trace
+        self.n = network.n_theta
+        self.m = (2 if network.cell == "lstm" else 1) * network.n_s
+        self.xi = np.concatenate([theta0, np.zeros(self.m)])
+        p_1 = rule_options["initial_covariance"]
+        self.P = np.diag(np.concatenate([p_1 * np.ones(self.n), np.zeros(self.m)]))
+        self.t = 0
+
+    @property
+    def theta(self):
+        return self.xi[: self.n]
+
+    def trace(self):
+        return np.trace(self.P[: self.n, : self.n])
+
+    def state(self, xi):
+        n_s = self.network.n_s
+        y = xi[len(xi) - n_s :]
+        return (xi[self.n : self.n + n_s] if self.network.cell == "lstm" else np.zeros(n_s)), y
+
+    def moved(self, xi, x):
+        """The state before x in xi becomes the one after it."""
+        s = self.network.step(xi[: self.n], x, *self.state(xi))
+        state = [s["c"], s["y"]] if self.network.cell == "lstm" else [s["y"]]
+        return np.concatenate([xi[: self.n]] + state)
+
+    def output(self, xi, x):
+        return self.network.output(xi[: self.n], {"x": x, "y": self.state(xi)[1]})[0]
+
+    def predict(self, x):
+        """The time update, and what it tells of d."""
+        F = complex_steps(lambda xi: self.moved(xi, x), self.xi)
+        self.xi = self.moved(self.xi, x)
+        noise = np.concatenate([np.zeros(self.n), self.options["state_noise"] * np.ones(self.m)])
+        self.P = F @ self.P @ F.T + np.diag(noise)
+        self.H = complex_steps(lambda xi: self.output(xi, x), self.xi)
+        self.d_hat = self.loss.link(self.output(self.xi, x))
+        return self.d_hat
+
+    def learn(self, d):
+        e, H = self.loss.whitened(self.d_hat, d - self.d_hat, self.H)
+        r = schedule_at(self.options["measurement_noise"], self.t)
+        q = schedule_at(self.options["process_noise"], self.t)
+        G = self.P @ H.T @ np.linalg.inv(H @ self.P @ H.T + r * np.eye(len(d)))
+        self.xi = self.xi + G @ e
+        self.P = self.P - G @ H @ self.P
+        self.P[: self.n, : self.n] += q * np.eye(self.n)
+        self.t += 1
+        return "applied"
+
+    def forecast(self, xs):
+        steps = self.network.unroll(self.theta, *self.state(self.xi), xs)
         return np.array([self.loss.link(self.network.output(self.theta, s)[0]) for s in steps])
 
 
@@ -532,8 +600,8 @@ class Mixture:
         """Lines 10-12; returns the number of experts that learnt."""
         applied = 0
         for j, expert in enumerate(self.experts):
-            e = None if self.options["feedback"] == "own" else d - self.d_hat
-            applied += expert.learn(d, e) == "applied"
+            told = None if self.options["feedback"] == "own" else self.d_hat
+            applied += expert.learn(d, told) == "applied"
             loss = self.loss.value(d, self.d_hats[j])
             self.w[j] = self.w[j] * math.exp(-self.options["mixing_rate"] * loss)
         return applied
@@ -560,7 +628,8 @@ def run(case, theta0=None):
     theta0 = np.array(case["theta0"]) if theta0 is None else theta0
     assert len(theta0) == network.n_theta
     loss = Loss(case.get("loss"))
-    learner = (Mixture if mixture else Learner)(network, options, case["rule"], theta0, loss)
+    kind = Mixture if mixture else Parallel if case["rule"]["kind"] == "pekf" else Learner
+    learner = kind(network, options, case["rule"], theta0, loss)
 
     predictions, statuses, weights, forecasts = [], [], [], []
     margin = math.inf
@@ -655,6 +724,10 @@ def adam(learning_rate):
 def kalman(kind, p1, r, q, partition=None):
     rule = {"kind": kind, "initial_covariance": p1, "measurement_noise": r, "process_noise": q}
     return rule if partition is None else {**rule, "partition": partition}
+
+
+def parallel(p1, r, q, state_noise):
+    return {**kalman("pekf", p1, r, q), "state_noise": state_noise}
 
 
 def algorithm1(p1, q, bound, floor=0.5, factor=3.0, gate="squared_bound", q_when_gated=False,
@@ -870,6 +943,8 @@ def cases():
                   missing=(11,), forecasts=(4, 30), loss=classes),
         make_case("ekf_classes", 71, net(2, 3, 3, "identity"), kalman("ekf", 5.0, r1, q4),
                   missing=(11,), forecasts=(4, 30), loss=classes),
+        make_case("ekf_classes_steep", 79, net(2, 3, 3, "identity"), kalman("ekf", 1.0, r1, q4),
+                  loss={"kind": "cross_entropy", "link_scale": 3.0}),
         make_case("dekf_classes_gru_unit", 72, net(2, 3, 4, "identity", **gru),
                   kalman("dekf", 5.0, r1, q4, "unit"), loss=classes),
         make_case("iekf_classes_rtrl", 73, net(2, 3, 3, "identity", derivative="rtrl"),
@@ -903,6 +978,17 @@ def cases():
         make_case("adam_quantile_rtrl", 86, net(2, 3, 1, "identity", derivative="rtrl"),
                   adam(constant(0.01)),
                   loss={"kind": "quantile", "threshold": 0.05, "quantile": 0.3}),
+        make_case("pekf", 90, net(2, 3, 2), parallel(2.0, constant(3.0), q4, 1e-3), missing=(11,),
+                  forecasts=(4, 30)),
+        make_case("pekf_identity", 91, net(3, 2, 1, "identity"),
+                  parallel(1.0, linear(10.0, 3.0, 20.0), constant(0.0), 0.0)),
+        make_case("pekf_gru", 92, net(2, 3, 1, **gru), parallel(1.0, constant(1.0), q4, 0.01)),
+        make_case("pekf_simple_direct", 93, net(2, 3, 2, cell="simple", direct=True),
+                  parallel(1.0, constant(3.0), q4, 1e-3)),
+        make_case("pekf_feedforward", 94, net(2, 3, 2, **feedforward),
+                  parallel(2.0, constant(3.0), q4, 1e-3)),
+        make_case("pekf_classes", 95, net(2, 3, 3, "identity"),
+                  parallel(1.0, constant(3.0), q4, 1e-3), loss=classes),
     ]
 
 
@@ -1079,7 +1165,8 @@ def self_test():
 
     # Losses: H'^T e' is minus the gradient, by complex steps through network, link and loss; and at
     # the mean prediction H'^T H' is H^T Var(d) H.
-    for outputs, options in [(1, {"kind": "cross_entropy"}), (4, {"kind": "cross_entropy"}),
+    for outputs, options in [(1, {"kind": "cross_entropy", "link_scale": 3.0}),
+                             (4, {"kind": "cross_entropy"}),
                              (2, {"kind": "poisson"}), (2, {"kind": "huber", "threshold": 0.3}),
                              (2, {"kind": "quantile", "threshold": 1e-9, "quantile": 0.8})]:
         loss = Loss(options)
@@ -1099,7 +1186,8 @@ def self_test():
         if options["kind"] == "cross_entropy":
             V = np.diag(mu) - np.outer(mu, mu)
             white = loss.whitened(mu, 0.0 * mu, H)
-            good &= expect("curvature is variance", error(white[1].T @ white[1], H.T @ V @ H), 1e-13)
+            good &= expect("curvature is variance",
+                           error(white[1].T @ white[1], loss.scale**2 * (H.T @ V @ H)), 1e-13)
 
     # Partitions: every index once.
     network = Network(2, 3, 2, "tanh")
