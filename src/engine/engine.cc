@@ -510,7 +510,7 @@ const Recipe* Engine::large_recipe() const {
   constexpr std::uint64_t large = std::uint64_t{4} << 20;
   if (has_keys() || !models_ || models_->only() == nullptr) return nullptr;
   const bool fits = models_->bytes() < options_.memory / 2;
-  return fits && models_->bytes() - beside_ >= large ? &*recipe_ : nullptr;
+  return fits && models_->bytes() - beside_ >= large ? models_->only()->learner().recipe() : nullptr;
 }
 
 void Engine::begin_commit(Models::Give give) {

@@ -252,6 +252,8 @@ std::vector<Case> cases() {
   all.push_back({"auto", {plain, Auto{}}});
   all.push_back({"auto_d2", {two, Auto{.experts = 6}}});
   all.push_back({"auto_no_lags", {plain, Auto{.lags = 0}}});
+  all.push_back({"auto_classes", {plain, Auto{}, 0, classes}});
+  all.push_back({"auto_classes_d2", {two, Auto{.experts = 1}, 0, classes}});
   all.push_back({"auto_three", {plain, Auto{.experts = 3}}});
   auto four = plain;
   four.hidden = 4;
