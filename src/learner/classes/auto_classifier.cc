@@ -67,6 +67,7 @@ AutoClassifier::AutoClassifier(const Auto& options, const NetworkOptions& networ
       workers_(workers_for(options.threads, experts_.size())),
       x_(network.inputs),
       d_hat_(network.outputs),
+      spread_(network.outputs),
       no_prediction_(network.outputs, std::numeric_limits<double>::quiet_NaN()),
       weights_(experts_.size() + stacks_.size()) {
   set_sizes(classes_of(network));
@@ -93,6 +94,7 @@ AutoClassifier::AutoClassifier(const AutoClassifier& other)
       logs_(other.logs_),
       p_(other.p_),
       d_hat_(other.d_hat_),
+      spread_(other.spread_),
       no_prediction_(other.no_prediction_),
       weights_(other.weights_) {}
 
@@ -153,6 +155,14 @@ void AutoClassifier::combine() {
 std::span<const double> AutoClassifier::predict(std::span<const double> x) {
   const FlushDenormals guard;
   return bring_up_to_date(x) ? d_hat_ : no_prediction_;
+}
+
+std::span<const double> AutoClassifier::spread() {
+  if (!predicted_) return {};
+  constexpr double least = 1e-6;
+  for (std::size_t k = 0; k < spread_.size(); ++k)
+    spread_[k] = std::sqrt(std::max(d_hat_[k] * (1 - d_hat_[k]), least));
+  return spread_;
 }
 
 StepReport AutoClassifier::learn(std::span<const double> x, std::span<const double> d) {

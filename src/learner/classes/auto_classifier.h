@@ -31,6 +31,8 @@ class AutoClassifier final : public Learner {
   std::uint64_t samples() const override { return steps_; }
   LearnerState state() const override;
   std::span<const double> predict(std::span<const double> x) override;
+  /// The deviation of what comes, 1 or 0, from its probability.
+  std::span<const double> spread() override;
   StepReport learn(std::span<const double> x, std::span<const double> d) override;
   StepReport advance(std::span<const double> x) override;
   void start_forecast() override;
@@ -77,6 +79,7 @@ class AutoClassifier final : public Learner {
   std::vector<double> logs_;        // of said_
   std::vector<double> p_;
   std::vector<double> d_hat_;
+  std::vector<double> spread_;
   std::vector<double> no_prediction_;
   std::vector<double> weights_;  // of the experts, then of the stacks
 };
