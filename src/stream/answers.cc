@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "data/csv_writer.h"
+#include "engine/engine.h"
 
 namespace kalstream {
 namespace {
@@ -62,6 +63,20 @@ void append_leads(std::string& to, auto values, std::size_t n_d, const auto& app
 }
 
 }  // namespace
+
+AnswerWriter::Shape shape_of(const Engine& engine, bool json) {
+  const ModelOptions& model = engine.options().model;
+  const Schema& schema = engine.schema();
+  return {.json = json,
+          .keys = engine.has_keys(),
+          .times = schema.find(Role::time) != nullptr,
+          .held = engine.options().hold_missing,
+          .intervals = model.coverage > 0,
+          .surprise = model.surprise,
+          .anomalies = model.alarm_rate > 0,
+          .horizon = model.horizon,
+          .targets = schema.target_names()};
+}
 
 void AnswerWriter::write(const Answer& answer, std::string& to) const {
   shape_.json ? write_json(answer, to) : write_csv(answer, to);

@@ -39,4 +39,9 @@ class AnswerWriter {
   Shape shape_;
 };
 
+class Engine;
+
+/// For the answers of an engine whose fields are settled.
+AnswerWriter::Shape shape_of(const Engine& engine, bool json);
+
 }  // namespace kalstream

@@ -27,17 +27,7 @@ void TextSink::end_line() {
 }
 
 void TextSink::begin() {
-  const ModelOptions& model = engine_.options().model;
-  const Schema& schema = engine_.schema();
-  writer_.emplace(AnswerWriter::Shape{.json = is_json(),
-                                      .keys = engine_.has_keys(),
-                                      .times = schema.find(Role::time) != nullptr,
-                                      .held = engine_.options().hold_missing,
-                                      .intervals = model.coverage > 0,
-                                      .surprise = model.surprise,
-                                      .anomalies = model.alarm_rate > 0,
-                                      .horizon = model.horizon,
-                                      .targets = schema.target_names()});
+  writer_.emplace(shape_of(engine_, is_json()));
   const bool is_first = engine_.counts().samples + engine_.counts().late <= 1;
   if (is_first) writer_->write_header(text_);
 }
