@@ -39,6 +39,24 @@ test-tsan: test-packages
 	cmake --build --preset tsan -j $(JOBS) --target kalstream_thread_tests
 	ctest --preset tsan -j $(JOBS) -R 'Parallel|Progress|Threads'
 
+# The interface of libkalstream.so against the one stored in abi/: what is there must stay as it is, more may be added.
+# make abi stores it anew, where a version is added to src/capi/exports.map
+.PHONY: abi test-abi abi-now
+ABI := abi/libkalstream.so.0-$(shell uname -m).abi
+
+abi-now:
+	@tools/install-packages.sh gcc libc6-dev python3 abigail-tools
+	@mkdir -p build/abi
+	@tools/abi-face.py include/kalstream/kalstream.h src/capi/exports.map build/abi/libkalstream.so
+	@abidw --no-show-locs --no-corpus-path --no-comp-dir-path --out-file build/abi/now.abi build/abi/libkalstream.so
+
+test-abi: abi-now
+	@test -f $(ABI) || { echo "test-abi: no interface is stored for $$(uname -m); skipped"; exit 0; }; \
+	  abidiff --no-added-syms $(ABI) build/abi/now.abi && echo "test-abi: the interface is the stored one"
+
+abi: abi-now
+	cp build/abi/now.abi $(ABI)
+
 # Streams that are killed and whose system calls fail; a long life for every learner, and attacks: hours.
 # SOAK='--learner auto --minutes 5' for less (docs/robustness.md)
 SOAK := --seed 101

@@ -1,9 +1,12 @@
-# What `cmake --install` leaves: the library, its headers, and files by which CMake
-# (find_package(kalstream)) and pkg-config find them.
+# What `cmake --install` leaves: the library for C++, an archive, and the one for C, which is shared; their headers, and
+# files by which CMake (find_package(kalstream)) and pkg-config (kalstream, kalstream-c) find them.
 include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/kalstream)
 install(TARGETS kalstream EXPORT kalstreamTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+if(TARGET kalstream_c)
+  install(TARGETS kalstream_c EXPORT kalstreamTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
 install(DIRECTORY include/kalstream DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT kalstreamTargets NAMESPACE kalstream:: DESTINATION ${package_dir})
 
@@ -12,8 +15,13 @@ configure_package_config_file(cmake/kalstreamConfig.cmake.in kalstreamConfig.cma
 write_basic_package_version_file(kalstreamConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 # Relative, so that the tree may be installed under any --prefix and moved.
 file(RELATIVE_PATH prefix_from_pc /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
-configure_file(cmake/kalstream.pc.in kalstream.pc @ONLY)
+set(packages kalstream)
+if(TARGET kalstream_c)
+  list(APPEND packages kalstream-c)
+endif()
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/kalstreamConfig.cmake
               ${CMAKE_CURRENT_BINARY_DIR}/kalstreamConfigVersion.cmake DESTINATION ${package_dir})
-install(FILES ${CMAKE_CURRENT_BINARY_DIR}/kalstream.pc
-        DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+foreach(package IN LISTS packages)
+  configure_file(cmake/${package}.pc.in ${package}.pc @ONLY)
+  install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${package}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()
