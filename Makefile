@@ -57,6 +57,13 @@ test-abi: abi-now
 abi: abi-now
 	cp build/abi/now.abi $(ABI)
 
+# The packages of other languages, of those whose tools are here, on the library for C as it is installed
+.PHONY: test-bindings
+test-bindings: test-packages
+	@cmake --preset release -DKALSTREAM_BUILD_TESTS=ON >/dev/null
+	@cmake --build --preset release -j $(JOBS) --target kalstream_c kalstream_vectors
+	tests/bindings.sh build/release .
+
 # Streams that are killed and whose system calls fail; a long life for every learner, and attacks: hours.
 # SOAK='--learner auto --minutes 5' for less (docs/robustness.md)
 SOAK := --seed 101
