@@ -1,9 +1,10 @@
 # Thin: the build itself is CMake's (CMakePresets.json). Each target installs what it misses.
 .DEFAULT_GOAL := build
-.PHONY: build demo reproduce test test-release test-asan-ubsan test-tsan bench bench-diff bench-scaling
+.PHONY: build demo live live-picture page-packages browser-packages test-browser reproduce test test-release test-asan-ubsan test-tsan bench bench-diff bench-scaling
 .PHONY: bench-peers bench-stream bench-anomalies bench-stalls soak fuzz format lint clean packages
 
-BUILD_PACKAGES := g++ cmake ninja-build pkg-config libcli11-dev libfmt-dev nlohmann-json3-dev libsqlite3-dev zlib1g-dev
+BUILD_PACKAGES := g++ cmake ninja-build pkg-config libcli11-dev libfmt-dev nlohmann-json3-dev libmicrohttpd-dev \
+  librdkafka-dev libsqlite3-dev zlib1g-dev
 TEST_PACKAGES := libgtest-dev libgmock-dev libeigen3-dev libmatio-dev
 JOBS := $(shell nproc)
 
@@ -19,11 +20,22 @@ build: packages
 demo: build
 	@build/release/kalstream demo
 
+# The live page on generated streams, at http://127.0.0.1:8080/ (PORT=8081 for another); DATA=DIR replays a folder's CSV files, too
+PORT := 8080
+
+live: page-packages build
+	@tools/install-packages.sh python3
+	@tools/live.py build/release/kalstream --port $(PORT) $(if $(DATA),--data "$(DATA)")
+
+# What packs the live page. A machine may have npm from elsewhere than Debian; builds without it leave the page out
+page-packages:
+	@command -v npm >/dev/null || tools/install-packages.sh nodejs npm
+
 # The paper's experiments, quick form; DATA=DIR names a folder with its streams
 reproduce: build
 	@build/release/kalstream reproduce all --quick $(if $(DATA),--data "$(DATA)") --out build/reproduction
 
-# Everything CI runs: all tests optimised and under sanitizers, threads under the thread sanitizer, Python
+# All tests optimised and under sanitizers, threads under the thread sanitizer, Python. CI also runs test-browser and test-kafka
 test: test-release test-asan-ubsan test-tsan test-python
 
 test-packages: packages
@@ -33,6 +45,26 @@ test-release test-asan-ubsan: test-%: test-packages
 	cmake --preset $* -DKALSTREAM_BUILD_TESTS=ON >/dev/null
 	cmake --build --preset $* -j $(JOBS)
 	ctest --preset $* -j $(JOBS)
+
+# The live page in Chromium, on a real server (docs/serve.md). KALSTREAM_STRICT=1 holds the figures of a load to what is promised
+BROWSER := tests/browser
+
+browser-packages: page-packages
+	@tools/install-packages.sh chromium
+
+test-browser: browser-packages test-packages $(BROWSER)/node_modules/ready
+	cmake --preset release -DKALSTREAM_BUILD_TESTS=ON >/dev/null
+	cmake --build --preset release -j $(JOBS) --target kalstream_cli
+	cd $(BROWSER) && KALSTREAM=$(CURDIR)/build/release/kalstream node --test page.test.mjs
+	cd $(BROWSER) && KALSTREAM=$(CURDIR)/build/release/kalstream node --test load.test.mjs
+
+$(BROWSER)/node_modules/ready: $(BROWSER)/package-lock.json | page-packages
+	cd $(BROWSER) && npm ci --ignore-scripts --no-progress
+	@touch $@
+
+# The picture of the README, from the real page: docs/figures/live.png
+live-picture: browser-packages build $(BROWSER)/node_modules/ready
+	cd $(BROWSER) && node picture.mjs $(CURDIR)/build/release/kalstream $(CURDIR)/docs/figures/live.png
 
 test-tsan: test-packages
 	cmake --preset tsan >/dev/null
@@ -74,6 +106,50 @@ soak: test-packages
 	@cmake --build --preset release -j $(JOBS) --target kalstream_soak kalstream_cli
 	tests/soak/faults.py build/release/kalstream
 	build/release/kalstream_soak $(SOAK)
+
+# A fleet on a real broker: Apache Kafka from Maven under build/kafka, on loopback (docs/fleet.md)
+.PHONY: fleet test-kafka soak-kafka bench-fleet test-engines kafka
+KAFKA_VENV := build/kafka-venv
+KAFKA_PYTHON := $(KAFKA_VENV)/bin/python
+
+$(KAFKA_VENV)/ready: tests/kafka/requirements.txt
+	@python3 -c 'import ensurepip' 2>/dev/null || tools/install-packages.sh python3-venv
+	python3 -m venv $(KAFKA_VENV)
+	$(KAFKA_VENV)/bin/pip install --quiet --only-binary :all: -r tests/kafka/requirements.txt
+	@touch $@
+
+kafka: build $(KAFKA_VENV)/ready
+	@tools/install-packages.sh openjdk-17-jre-headless maven
+	@$(KAFKA_PYTHON) tests/kafka/broker.py fetch
+
+# Watch one: two workers, a thousand devices, a worker killed, nothing lost; a minute
+fleet: kafka
+	@$(KAFKA_PYTHON) tools/fleet-demo.py build/release/kalstream
+
+# Quick cases, then two runs of random events
+test-kafka: kafka
+	$(KAFKA_PYTHON) -m pytest -p no:cacheprovider tests/kafka
+	$(KAFKA_PYTHON) tests/kafka/chaos.py build/release/kalstream
+
+soak-kafka: kafka
+	$(KAFKA_PYTHON) tests/kafka/chaos.py build/release/kalstream --seeds 11,12,13,14,15,16,17,18,19,20 \
+	  --records 100000 --events 40
+
+# Silence after a kill, latency, state written, rate, memory: the tables of docs/fleet.md
+bench-fleet: kafka
+	@$(KAFKA_PYTHON) bench/fleet.py build/release/kalstream
+
+# kalstream within Spark and Quix Streams: the examples, tried (half a gigabyte is installed)
+ENGINES_VENV := build/engines-venv
+
+$(ENGINES_VENV)/ready: examples/engines/requirements.txt tests/kafka/requirements.txt
+	@python3 -c 'import ensurepip' 2>/dev/null || tools/install-packages.sh python3-venv
+	python3 -m venv $(ENGINES_VENV)
+	$(ENGINES_VENV)/bin/pip install --quiet -r examples/engines/requirements.txt -r tests/kafka/requirements.txt
+	@touch $@
+
+test-engines: kafka python $(ENGINES_VENV)/ready
+	PYTHONPATH=$(CURDIR)/build/release/python $(ENGINES_VENV)/bin/python -m pytest -p no:cacheprovider examples
 
 # Fuzzers, SECONDS each, all or one TARGET (csv, mat, snapshot, …): docs/robustness.md
 SECONDS := 60
@@ -166,6 +242,17 @@ bench: packages
 bench-stream: build
 	@tools/install-packages.sh python3 util-linux
 	@bench/stream.py
+
+# What `kalstream serve` costs: the table of docs/serve.md
+.PHONY: bench-serve bench-http
+bench-serve: build
+	@tools/install-packages.sh python3 wrk
+	@bench/serve.py
+
+# Three HTTP libraries at what it does most (docs/decisions/0009-libmicrohttpd.md)
+bench-http:
+	@tools/install-packages.sh g++ python3 wrk libmicrohttpd-dev libboost-dev libcpp-httplib-dev
+	@bench/http/measure.py
 
 # How well surprise finds labelled anomalies, by the rules of Numenta's benchmark (docs/anomalies.md)
 bench-anomalies: build

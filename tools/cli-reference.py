@@ -31,9 +31,15 @@ def settings_of(program, learner):
     return "\n".join(line.rstrip() for line in table) or "none"
 
 
+def commands_in(text):
+    if "Subcommands:" not in text:
+        return []
+    return re.findall(r"^  (\w+) {2,}", text.split("Subcommands:")[1].split("\n\n")[0], re.M)
+
+
 def page(program):
     overview = help_of(program)
-    commands = re.findall(r"^  (\w+) {2,}", overview.split("Subcommands:")[1].split("\n\n")[0], re.M)
+    commands = commands_in(overview)
     parts = [
         "<!-- Written by tools/cli-reference.py. -->",
         "# Command line reference",
@@ -44,7 +50,10 @@ def page(program):
         f"```\n{overview}\n```",
     ]
     for command in commands:
-        parts += [f"## kalstream {command}", f"```\n{help_of(program, command)}\n```"]
+        text = help_of(program, command)
+        parts += [f"## kalstream {command}", f"```\n{text}\n```"]
+        for inner in commands_in(text):
+            parts += [f"### kalstream {command} {inner}", f"```\n{help_of(program, command, inner)}\n```"]
     parts += ["## Settings of each learner", "Key for `--set`, default and meaning, as `kalstream inspect` lists them."]
     for learner in learners(program):
         parts += [f"### {learner}", f"```\n{settings_of(program, learner)}\n```"]

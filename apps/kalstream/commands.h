@@ -67,11 +67,13 @@ inline void add_surprise(CLI::App& command, bool& surprise, double& alarm_rate) 
 void add_bench(CLI::App& app);
 void add_run(CLI::App& app);
 void add_demo(CLI::App& app);
+void add_fleet(CLI::App& app);
 void add_forecast(CLI::App& app);
 void add_generate(CLI::App& app);
 void add_inspect(CLI::App& app);
 void add_reproduce(CLI::App& app);
 void add_search(CLI::App& app);
+void add_serve(CLI::App& app);
 void add_stream(CLI::App& app);
 void add_top(CLI::App& app);
 

@@ -87,6 +87,8 @@ int main(int argc, char** argv) {
   cli::add_run(app);
   cli::add_forecast(app);
   cli::add_stream(app);
+  cli::add_serve(app);
+  cli::add_fleet(app);
   cli::add_demo(app);
   cli::add_generate(app);
   cli::add_inspect(app);
@@ -97,7 +99,7 @@ int main(int argc, char** argv) {
 
   try {
     check_kernels();
-    if (argc > 1) cli::check_command(app, argv[1]);
+    cli::check_command(app, std::span<const char* const>(argv, argc).subspan(argc > 0 ? 1 : 0));
     app.parse(argc, argv);
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
       throw std::runtime_error("standard output cannot be written");

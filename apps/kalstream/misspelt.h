@@ -2,13 +2,14 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <span>
 #include <string>
 
 namespace kalstream::cli {
 
-/// Throws std::invalid_argument unless there is a command of this name (CLI11 would only say that
-/// one is required). What begins with a hyphen is no command.
-void check_command(const CLI::App& app, const std::string& name);
+/// Throws std::invalid_argument unless the first word is a command, and the second one of its own
+/// if it has any (CLI11 would only say that one is required). What begins with a hyphen is none.
+void check_command(const CLI::App& app, std::span<const char* const> words);
 
 /// After parsing has failed: a complaint about the first option that there is not; empty if that
 /// was not the reason.

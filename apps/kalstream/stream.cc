@@ -2,8 +2,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <charconv>
-#include <cmath>
 #include <memory>
 #include <optional>
 
@@ -11,6 +9,7 @@
 #include "field_options.h"
 #include "io/atomic_file.h"
 #include "io/snapshot_file.h"
+#include "serve/stream_page.h"
 #include "stores/file_store.h"
 #include "stores/folder_store.h"
 #include "stream/driver.h"
@@ -39,29 +38,11 @@ struct StreamArguments {
   std::string answers;
   std::string metrics_file;
   std::optional<std::uint16_t> metrics_port;
+  std::optional<std::uint16_t> page_port;
   std::string json;
   bool strict = false;
   bool quiet = false;
 };
-
-// "5000": samples; "30s", "5m", "2h": time.
-Cadence cadence_of(const std::string& text) {
-  Cadence cadence;
-  double n = 0;
-  const char* const end = text.data() + text.size();
-  const auto [unit, error] = std::from_chars(text.data(), end, n);
-  const std::string_view rest(unit, static_cast<std::size_t>(end - unit));
-  const double seconds = rest == "s" ? 1 : rest == "m" ? 60 : rest == "h" ? 3600 : 0;
-  const bool sound = error == std::errc() && n > 0 && n * std::max(seconds, 1.0) <= 1e9;
-  if (sound && rest.empty() && n == std::floor(n))
-    cadence.samples = static_cast<std::uint64_t>(n);
-  else if (sound && seconds > 0)
-    cadence.time = std::chrono::milliseconds(std::max(1L, std::lround(1000 * n * seconds)));
-  else
-    throw std::invalid_argument(
-        fmt::format("--every {}: write a number of samples (5000) or a time (30s, 5m, 2h)", text));
-  return cadence;
-}
 
 // A file, or with keys a folder; nullptr: nothing is kept. One that is there is gone on from only
 // where the user says so.
@@ -109,6 +90,12 @@ void stream(const StreamArguments& a) {
   };
   if (!a.json.empty()) require_writable(a.json);
   DriverOptions options = options_of(a, say);
+  std::unique_ptr<serve::StreamPage> page;
+  if (a.page_port) {
+    page = std::make_unique<serve::StreamPage>(a.follow, a.settings, *a.page_port);
+    options.monitor.observer = page.get();
+    say(fmt::format("the page is at http://127.0.0.1:{}/", page->port()));
+  }
   const auto store = open_store(a);
   Signals signals;
   LineRecords source(
@@ -185,6 +172,8 @@ void add_stream(CLI::App& app) {
                   "Write metrics every second, in Prometheus' text format");
   cmd->add_option("--metrics-port", a->metrics_port,
                   "Serve them at http://127.0.0.1:PORT/metrics; 0 takes a free port");
+  cmd->add_option("--page", a->page_port,
+                  "Show the stream at http://127.0.0.1:PORT/, live; 0 takes a free port");
   cmd->add_option("--json", a->json, "Write a summary at the end as JSON");
   cmd->add_flag("--strict", a->strict, "Stop at the first line that cannot be used");
   cmd->add_flag("--quiet", a->quiet, "No warnings, no summary");

@@ -135,6 +135,40 @@ void Engine::write_forecast_times(const StreamModel& model) {
   answer_.forecast_time = forecast_times_;
 }
 
+std::optional<Foresight> Engine::foresee(const std::string& key, std::size_t horizon,
+                                         std::span<Record> inputs) {
+  learn();
+  StreamModel* model = models_ ? models_->find(key) : nullptr;
+  if (model == nullptr) return {};
+  require_width(*model);
+  SampleReader reader = *reader_;  // categories that are new to it are forgotten again
+  Sample sample;
+  std::vector<double> x;
+  std::size_t at = 0;
+  for (std::size_t k = 0; k < std::min(inputs.size(), horizon); ++k) {
+    Record& record = inputs[k];
+    if (has_keys() && record.find(options_.fields.key, at) == nullptr) {
+      Value& value = record.add(options_.fields.key);
+      value.kind = Value::Kind::text;
+      value.text = key;
+    }
+    if (!reader.read(record, sample) || !std::ranges::all_of(sample.x, is_usable))
+      throw std::invalid_argument(
+          "record " + std::to_string(k + 1) + " of the inputs to come: " +
+          (reader.problem().empty() ? "a number is beyond ±1e100" : reader.problem()));
+    x.insert(x.end(), sample.x.begin(), sample.x.end());
+  }
+  Foresight said = model->foresee(horizon, x);
+  const StreamClock& clock = model->clock();
+  if (!clock.has_started() || !clock.step()) return said;
+  const TimeText text(sample_.tick ? sample_.time : "", sample_.tick.value_or(clock.last()),
+                      schema().time_form);
+  said.time_is_text = sample_.tick ? sample_.time_is_text : true;
+  for (std::size_t lead = 1; lead <= horizon; ++lead)
+    said.time.push_back(text.write(*clock.after(lead)));
+  return said;
+}
+
 void Engine::remark(std::string text) {
   constexpr std::size_t enough = 100;
   if (said_.size() < enough && said_.insert(text).second) remarks_.push_back(std::move(text));

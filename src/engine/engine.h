@@ -68,6 +68,13 @@ class Engine final : private ModelListener {
   /// Counts and answers something that could not even be read as a record.
   const Answer* refuse(std::string reason);
 
+  /// What is expected of a key's model (of the only one, where there are no keys) so many samples
+  /// ahead, with these records of future inputs, in their order: what is missing in them is held.
+  /// Nothing if there is no such model. Learns nothing, and no later answer depends on it. Throws
+  /// std::invalid_argument, naming the record that cannot be used; StoreError.
+  std::optional<Foresight> foresee(const std::string& key, std::size_t horizon,
+                                   std::span<Record> inputs);
+
   /// What people should know since the last call: how far samples are apart, and the like.
   std::vector<std::string> take_remarks();
 
@@ -95,6 +102,8 @@ class Engine final : private ModelListener {
   /// The key's model is from now on that of this checkpoint, or goes on from this snapshot of a
   /// learner. Throws SnapshotError, and all stays as it was, if it is not one for this stream.
   void put_state(const std::string& key, std::span<const std::byte> state);
+  /// Whether there is a model of the key. Throws StoreError.
+  bool knows(const std::string& key) { return models_ && models_->holds(key); }
   /// As if the key had never come; false if it has not. Throws StoreError.
   bool forget(const std::string& key);
 
@@ -110,6 +119,7 @@ class Engine final : private ModelListener {
 
   /// Memory that counts against the limit (Models::bytes); others in the process take so much.
   std::uint64_t memory() const { return models_ ? models_->bytes() : beside_; }
+  std::uint64_t memory_of_models() const { return memory() - beside_; }
   void set_memory_beside(std::uint64_t bytes);
   /// Hardly any is left.
   bool is_short_of_memory() const { return memory() >= options_.memory - options_.memory / 16; }

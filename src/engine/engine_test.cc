@@ -534,6 +534,48 @@ TEST(Engine, ChangedOptionsAreRefusedNamingBothSides) {
   EXPECT_NE(complaint(seed).find("another"), std::string::npos);
 }
 
+// Whoever asks what comes next leaves no trace: with and without forecasts of the stream's own,
+// while targets are waited for, and with inputs to come.
+TEST(Engine, ForesightChangesNothing) {
+  for (const std::size_t horizon : {0, 3})
+    for (const Rule& rule : {Rule(Rls{}), Rule(Auto{})}) {
+      EngineOptions o = options(rule);
+      o.model.horizon = horizon;
+      o.model.coverage = horizon > 0 ? 0.9 : 0;
+      o.model.max_delay = 5;
+      Stream asked(o);
+      Stream alone(o);
+      RecordReader reader;
+      std::vector<Record> future(2);
+      for (int t = 0; t < 40; ++t) {
+        const bool late = t % 7 == 3;
+        const std::string line = late ? "{\"id\":" + std::to_string(t) + ",\"a\":1.5}" : sample(t);
+        EXPECT_EQ(*asked.line(line), *alone.line(line)) << t;
+        reader.read(R"({"a":0.5})", future[0]);
+        reader.read(R"({"b":-0.25,"a":2})", future[1]);
+        const auto said = asked.engine().foresee("", 5, future);
+        ASSERT_TRUE(said);
+        EXPECT_EQ(said->value.size(), 5U);
+        EXPECT_TRUE(said->interval.empty());
+        EXPECT_EQ(asked.engine().foresee("", 2, {})->interval.size(), horizon > 0 ? 2U : 0U);
+      }
+      EXPECT_EQ(asked.engine().state_of(""), alone.engine().state_of(""));
+      EXPECT_FALSE(asked.engine().foresee("other", 1, {}) && asked.engine().has_keys());
+    }
+}
+
+TEST(Engine, ForesightIsWhatSamplesAreAnsweredWith) {
+  EngineOptions o = options(Auto{});
+  o.model.horizon = 3;
+  o.model.coverage = 0.9;
+  Stream stream(o);
+  std::optional<Said> said;
+  for (int t = 0; t < 50; ++t) said = stream.line(sample(t));
+  const auto foresight = stream.engine().foresee("", 3, {});
+  ASSERT_TRUE(foresight);
+  EXPECT_EQ(foresight->value, said->forecast);
+}
+
 // What a model is can be taken out, put in elsewhere, and forgotten.
 TEST(Engine, AModelCanMove) {
   EngineOptions of_devices = options();

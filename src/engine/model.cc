@@ -122,14 +122,7 @@ void StreamModel::forecast(std::span<const double> x) {
   future_.clear();
   for (const Waiting& w : pending_) future_.insert(future_.end(), w.x.begin(), w.x.end());
   held_known_ = false;
-  for (std::size_t lead = 1; lead <= options_.horizon && !x.empty(); ++lead) {
-    future_.insert(future_.end(), x.begin(), x.end());
-    const auto row = std::span(future_).last(x.size());
-    if (options_.elapsed) row.back() = clock_.elapsed();
-    if (!known_.any()) continue;
-    const auto moment = clock_.after(lead);
-    if (!moment || !known_.fill(*moment, clock_, row)) held_known_ = true;
-  }
+  for (std::size_t lead = 1; lead <= options_.horizon && !x.empty(); ++lead) add_future(x, lead);
   const std::size_t leads = forecaster_->forecast(*learner_, future_, pending_.size());
   ahead_ = 0;
   const std::size_t n_d = d_hat_.size();
@@ -139,6 +132,59 @@ void StreamModel::forecast(std::span<const double> x) {
   const auto bounds = forecaster_->bounds();
   forecast_interval_.assign(bounds.begin(), bounds.end());
   if (options_.coverage > 0) forecast_interval_.resize(forecast_.size(), {none, none});
+}
+
+// The inputs of that lead, as far as they are not those of x.
+void StreamModel::add_future(std::span<const double> x, std::size_t lead) {
+  future_.insert(future_.end(), x.begin(), x.end());
+  const auto row = std::span(future_).last(x.size());
+  if (options_.elapsed) row.back() = clock_.elapsed();
+  if (!known_.any()) return;
+  const auto moment = clock_.after(lead);
+  if (!moment || !known_.fill(*moment, clock_, row)) held_known_ = true;
+}
+
+Foresight StreamModel::foresee(std::size_t horizon, std::span<const double> inputs) {
+  const std::size_t n_in = last_x_.size();
+  const std::size_t n_d = d_hat_.size();
+  const bool held = held_known_;
+  // Of the last sample, or 0 before there is one.
+  std::vector<double> last = pending_.empty() ? last_x_ : pending_.back().x;
+  for (double& v : last)
+    if (std::isnan(v)) v = 0;
+  future_.clear();
+  for (const Waiting& w : pending_) future_.insert(future_.end(), w.x.begin(), w.x.end());
+  for (std::size_t lead = 1; lead <= horizon && n_in > 0; ++lead) {
+    add_future(last, lead);
+    const auto row = std::span(future_).last(n_in);
+    for (std::size_t k = 0; k < n_in && (lead - 1) * n_in < inputs.size(); ++k)
+      if (const double v = inputs[(lead - 1) * n_in + k]; !std::isnan(v)) row[k] = v;
+  }
+  held_known_ = held;
+  ahead_ = 0;  // what the learner was asked before is to be asked again
+  Foresight said;
+  said.value.assign(horizon * n_d, std::numeric_limits<double>::quiet_NaN());
+  if (forecaster_ && horizon <= options_.horizon) {
+    Forecaster copy = *forecaster_;
+    const std::size_t leads = copy.forecast(*learner_, future_, pending_.size());
+    const std::size_t told = std::min(leads, horizon) * n_d;
+    std::ranges::copy(copy.values().first(told), said.value.begin());
+    if (options_.coverage > 0) {
+      constexpr double none = std::numeric_limits<double>::quiet_NaN();
+      said.interval.assign(copy.bounds().begin(), copy.bounds().begin() + told);
+      said.interval.resize(said.value.size(), {none, none});
+    }
+    return said;
+  }
+  learner_->start_forecast();
+  const std::size_t rows = pending_.size() + horizon;
+  for (std::size_t row = 0; row < rows; ++row) {
+    const auto d_hat =
+        learner_->forecast_next(std::span<const double>(future_).subspan(row * n_in, n_in));
+    if (row >= pending_.size())
+      std::ranges::copy(d_hat, said.value.begin() + (row - pending_.size()) * n_d);
+  }
+  return said;
 }
 
 // ---- Targets that come later.

@@ -41,6 +41,14 @@ struct ModelOptions {
   bool elapsed = false;                ///< the last input is the time since the sample before
 };
 
+/// What is expected after the last sample: leads × outputs.
+struct Foresight {
+  std::vector<double> value;       ///< NaN: not to be told
+  std::vector<Interval> interval;  ///< empty: none
+  std::vector<std::string> time;   ///< of each lead, as the stream writes it; empty: not known
+  bool time_is_text = true;
+};
+
 /// Hears of each sample that a model settles: scored (if the target is known, and was not the
 /// first), then stepped.
 class ModelListener {
@@ -86,6 +94,11 @@ class StreamModel {
   Answer take(const Sample& sample, ModelListener& listener);
   void learn(ModelListener& listener);
 
+  /// So many samples ahead, the first of them with these inputs, row by row (NaN: as without them:
+  /// known ahead, or held). Learns nothing, and changes no later answer. Up to the model's horizon
+  /// as its samples are answered; beyond it by the learner alone, without bounds.
+  Foresight foresee(std::size_t horizon, std::span<const double> inputs);
+
   const Learner& learner() const { return *learner_; }
   std::uint64_t samples() const { return samples_ - passed_; }
   StreamClock& clock() { return clock_; }
@@ -122,6 +135,7 @@ class StreamModel {
 
   void predict(std::span<const double> x);
   void forecast(std::span<const double> x);
+  void add_future(std::span<const double> x, std::size_t lead);
   void step(const Waiting& sample, ModelListener& listener);
   void pass(std::uint64_t missing, std::int64_t from, ModelListener& listener);
   void tell_periods(const std::vector<double>& periods);

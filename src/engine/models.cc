@@ -85,6 +85,10 @@ StreamModel* Models::find(const std::string& key) {
   return touch(models_.begin());
 }
 
+bool Models::holds(const std::string& key) const {
+  return by_key_.contains(key) || (store_ != nullptr && store_->holds(key));
+}
+
 StreamModel& Models::of(const std::string& key) {
   if (StreamModel* model = find(key); model != nullptr) return *model;
   make_room_for(1);

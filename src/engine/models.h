@@ -46,6 +46,8 @@ class Models {
   /// The same, made if there is none. Throws std::runtime_error as well if there may be no more.
   StreamModel& of(const std::string& key);
   void put(const std::string& key, std::unique_ptr<StreamModel> model);
+  /// Whether there is one, in memory or in the store.
+  bool holds(const std::string& key) const;
   /// In memory and in the store; false if there is none. Throws std::runtime_error, and all stays
   /// as it was, if the store fails.
   bool forget(const std::string& key);

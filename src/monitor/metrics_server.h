@@ -6,7 +6,8 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <thread>
+
+#include "http/server.h"
 
 namespace kalstream {
 
@@ -14,31 +15,24 @@ namespace kalstream {
 inline constexpr std::uint16_t default_metrics_port = 9464;
 
 /// Serves the latest published text at GET /metrics, from a thread of its own that takes no
-/// signals. Each client has two seconds and 8 KiB for its request and is then let go, whatever it
-/// does; of many at a time, the later ones wait.
+/// signals. A client has two seconds for its request.
 class MetricsServer {
  public:
   /// Port 0 takes a free one. Throws std::runtime_error, naming the port and what to do.
   explicit MetricsServer(std::uint16_t port, const std::string& address = "127.0.0.1");
   ~MetricsServer();
-  MetricsServer(const MetricsServer&) = delete;
-  MetricsServer& operator=(const MetricsServer&) = delete;
 
-  std::uint16_t port() const { return port_; }
+  std::uint16_t port() const;
 
   /// From any thread.
   void publish(std::string text);
 
  private:
-  void serve();
-  std::string respond(const std::string& request) const;
+  http::Response respond(const http::Request& request) const;
 
-  int listener_ = -1;
-  int wake_[2] = {-1, -1};  // a pipe: a byte in it ends the thread
-  std::uint16_t port_ = 0;
   mutable std::mutex mutex_;  // guards text_
   std::shared_ptr<const std::string> text_ = std::make_shared<const std::string>();
-  std::thread thread_;
+  std::unique_ptr<http::Server> server_;
 };
 
 /// What a server on this machine, or at another numeric address, gives at /metrics. Throws

@@ -84,10 +84,10 @@ TEST(ThreadsMetricsServer, AnswersOtherRequestsBriefly) {
   const auto status = [&](const std::string& request) {
     return ask(server, request).substr(0, 12);
   };
-  EXPECT_EQ(status("GET / HTTP/1.1\r\n\r\n"), "HTTP/1.1 200");
-  EXPECT_EQ(status("GET /secret HTTP/1.1\r\n\r\n"), "HTTP/1.1 404");
-  EXPECT_EQ(status("GET /metricsx HTTP/1.1\r\n\r\n"), "HTTP/1.1 404");
-  EXPECT_EQ(status("POST /metrics HTTP/1.1\r\n\r\n"), "HTTP/1.1 405");
+  EXPECT_EQ(status("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"), "HTTP/1.1 200");
+  EXPECT_EQ(status("GET /secret HTTP/1.1\r\nHost: localhost\r\n\r\n"), "HTTP/1.1 404");
+  EXPECT_EQ(status("GET /metricsx HTTP/1.1\r\nHost: localhost\r\n\r\n"), "HTTP/1.1 404");
+  EXPECT_EQ(status("POST /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"), "HTTP/1.1 405");
   EXPECT_EQ(status("\r\n\r\n"), "HTTP/1.1 400");
   EXPECT_EQ(status(std::string("\0\xff\n\n", 4)), "HTTP/1.1 400");
   EXPECT_EQ(status("GET /metrics HTTP/1.1\r\nx: " + std::string(20000, 'y')), "HTTP/1.1 431");
@@ -105,7 +105,7 @@ TEST(ThreadsMetricsServer, SlowClientsAreInNobodysWay) {
   { const Visitor gone(server.port()); }
   {
     const Visitor in_a_hurry(server.port());
-    in_a_hurry.say("GET /metrics HTTP/1.1\r\n\r\n");
+    in_a_hurry.say("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n");
   }
   EXPECT_EQ(fetch(server), "a 1\n");
 }

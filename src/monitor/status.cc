@@ -132,21 +132,39 @@ std::string unescaped(std::string_view text) {
   return label;
 }
 
+/// Series of one family lie together, whatever order they come in.
 class Writer {
  public:
+  /// Those that follow are of this stream; empty: of the only one.
+  void set_stream(std::string_view name) {
+    label_ = name.empty() ? "" : fmt::format("stream=\"{}\"", escaped(name));
+  }
+
   template <class Value>
   void add(const Family& family, std::string_view rest, Value value) {
     if constexpr (std::is_floating_point_v<Value>)
       if (std::isnan(value)) return;
-    if (family.name != last_)
-      fmt::format_to(std::back_inserter(text_), "# HELP {0}{1} {2}\n# TYPE {0}{1} {3}\n", prefix,
-                     family.name, family.help, family.type);
-    last_ = family.name;
-    fmt::format_to(std::back_inserter(text_), "{}{}{} {}\n", prefix, family.name, rest,
-                   number(value));
+    const auto [found, is_new] = places_.try_emplace(family.name, texts_.size());
+    if (is_new)
+      texts_.push_back(fmt::format("# HELP {0}{1} {2}\n# TYPE {0}{1} {3}\n", prefix, family.name,
+                                   family.help, family.type));
+    std::string& text = texts_[found->second];
+    fmt::format_to(std::back_inserter(text), "{}{}", prefix, family.name);
+    const bool has_labels = rest.starts_with('{');
+    if (label_.empty())
+      text += rest;
+    else if (has_labels)
+      fmt::format_to(std::back_inserter(text), "{{{},{}", label_, rest.substr(1));
+    else
+      fmt::format_to(std::back_inserter(text), "{}{{{}}}", rest, label_);
+    fmt::format_to(std::back_inserter(text), " {}\n", number(value));
   }
 
-  std::string take() { return std::move(text_); }
+  std::string take() {
+    std::string all;
+    for (const std::string& text : texts_) all += text;
+    return all;
+  }
 
  private:
   static std::string number(std::uint64_t value) { return fmt::format("{}", value); }
@@ -155,8 +173,9 @@ class Writer {
     return fmt::format("{}", value);
   }
 
-  std::string text_;
-  std::string_view last_;  // family
+  std::string label_;
+  std::map<std::string_view, std::size_t> places_;  // of families in …
+  std::vector<std::string> texts_;
 };
 
 void set(double& to, double value) { to = value; }
@@ -262,10 +281,7 @@ std::optional<std::pair<std::string, double>> take_sample(Line line) {
   return std::pair(std::move(series), *value);
 }
 
-}  // namespace
-
-std::string prometheus_text(const StreamStatus& status) {
-  Writer writer;
+void write(Writer& writer, const StreamStatus& status) {
   writer.add(info,
              fmt::format("{{learner=\"{}\",version=\"{}\"}}", escaped(status.learner),
                          escaped(status.version)),
@@ -281,6 +297,22 @@ std::string prometheus_text(const StreamStatus& status) {
     if (const std::size_t times = ++seen[status.expert_names[k]]; times > 1)
       label += fmt::format(" ({})", times);
     writer.add(expert_weight, fmt::format("{{expert=\"{}\"}}", label), status.expert_weights[k]);
+  }
+}
+
+}  // namespace
+
+std::string prometheus_text(const StreamStatus& status) {
+  Writer writer;
+  write(writer, status);
+  return writer.take();
+}
+
+std::string prometheus_text_of_all(const std::vector<NamedStatus>& streams) {
+  Writer writer;
+  for (const NamedStatus& stream : streams) {
+    writer.set_stream(stream.name);
+    write(writer, stream.status);
   }
   return writer.take();
 }

@@ -77,6 +77,13 @@ struct StreamStatus {
 /// (docs/monitoring.md lists them). What is unknown is left out.
 std::string prometheus_text(const StreamStatus& status);
 
+/// The same of several streams, each with its name as the label `stream`.
+struct NamedStatus {
+  std::string name;
+  StreamStatus status;
+};
+std::string prometheus_text_of_all(const std::vector<NamedStatus>& streams);
+
 /// Metrics in that format by series, labels included: `kalstream_nse{window="all"}`.
 using Metrics = std::map<std::string, double, std::less<>>;
 

@@ -86,7 +86,7 @@ void expect_valid(const std::string& text) {
 
 TEST(Prometheus, TextIsValid) {
   expect_valid(prometheus_text(full_status()));
-  expect_valid(prometheus_text({}));
+  expect_valid(prometheus_text(StreamStatus{}));
 }
 
 TEST(Prometheus, SaysWhatIsKnown) {
@@ -100,7 +100,7 @@ TEST(Prometheus, SaysWhatIsKnown) {
   EXPECT_TRUE(has(R"(kalstream_expert_weight{expert="c{\"}\\"} 0.5)"));
   EXPECT_TRUE(has(R"(kalstream_warnings_total{kind="drift"} 2)"));
   EXPECT_TRUE(has("kalstream_covariance_trace +Inf"));
-  const std::string empty = prometheus_text({});
+  const std::string empty = prometheus_text(StreamStatus{});
   EXPECT_EQ(empty.find("nan"), std::string::npos);
   EXPECT_EQ(empty.find("kalstream_nse"), std::string::npos);
   EXPECT_EQ(empty.find("resident"), std::string::npos);

@@ -1,6 +1,11 @@
 #include "stream/checkpoints.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <stdexcept>
 #include <utility>
 
 #include "stream/stream_state.h"
@@ -14,6 +19,24 @@ constexpr auto longest_slice = 2ms;
 constexpr int share_of_samples = 4;  // of five parts of the time, while they come
 
 }  // namespace
+
+Cadence cadence_of(const std::string& text) {
+  Cadence cadence;
+  double n = 0;
+  const char* const end = text.data() + text.size();
+  const auto [unit, error] = std::from_chars(text.data(), end, n);
+  const std::string_view rest(unit, static_cast<std::size_t>(end - unit));
+  const double seconds = rest == "s" ? 1 : rest == "m" ? 60 : rest == "h" ? 3600 : 0;
+  const bool sound = error == std::errc() && n > 0 && n * std::max(seconds, 1.0) <= 1e9;
+  if (sound && rest.empty() && n == std::floor(n))
+    cadence.samples = static_cast<std::uint64_t>(n);
+  else if (sound && seconds > 0)
+    cadence.time = std::chrono::milliseconds(std::max(1L, std::lround(1000 * n * seconds)));
+  else
+    throw std::invalid_argument(
+        fmt::format("--every {}: write a number of samples (5000) or a time (30s, 5m, 2h)", text));
+  return cadence;
+}
 
 Checkpoints::Checkpoints(Source& source, Engine& engine, StateStore& store, Cadence cadence)
     : source_(source), engine_(engine), store_(store), cadence_(cadence), committer_(store) {}

@@ -18,6 +18,9 @@ struct Cadence {
   std::chrono::milliseconds time{30'000};
 };
 
+/// Of "5000", samples, or "30s", "5m", "2h". Throws std::invalid_argument.
+Cadence cadence_of(const std::string& text);
+
 /// A checkpoint is the stream as it was when it began. What has to be done on the way of the
 /// samples is done in slices: all the time there is while none come, else a fifth of it; a model
 /// that is about to change before its turn comes is copied first. Only where memory is short do

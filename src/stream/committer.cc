@@ -2,19 +2,10 @@
 
 #include <csignal>
 #include <stdexcept>
+#include <system_error>
 #include <utility>
 
 namespace kalstream {
-
-Committer::Committer(StateStore& store) : store_(store) {
-  // Signals are for the thread that reads the stream.
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::thread([this] { work(); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-}
 
 Committer::~Committer() {
   {
@@ -22,7 +13,34 @@ Committer::~Committer() {
     ends_ = true;
   }
   changed_.notify_all();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
+}
+
+// Only when the last one is done.
+void Committer::begin(std::function<void()> work) {
+  if (thread_.joinable()) thread_.join();
+  {
+    const std::lock_guard lock(mutex_);
+    busy_ = true;
+  }
+  // Signals are for the thread that reads the stream.
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  try {
+    thread_ = std::thread([this, work = std::move(work)] {
+      work();
+      const std::lock_guard lock(mutex_);
+      busy_ = false;
+      changed_.notify_all();
+    });
+  } catch (const std::system_error& error) {
+    const std::lock_guard lock(mutex_);
+    busy_ = false;
+    result_ = std::string("there is no thread for it: ") + error.what();
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 bool Committer::is_busy() const {
@@ -31,15 +49,19 @@ bool Committer::is_busy() const {
 }
 
 void Committer::start(CheckpointImage stream) {
-  const std::uint64_t ticket = store_.begin_commit();
   {
     const std::lock_guard lock(mutex_);
-    busy_ = true;
     complete_ = false;
-    ticket_ = ticket;
+    ticket_ = store_.begin_commit();
     stream_ = std::move(stream);
   }
-  changed_.notify_all();
+  begin([this] {
+    std::string failure = commit();
+    const std::lock_guard lock(mutex_);
+    result_ = std::move(failure);
+    models_.clear();
+    memory_ = being_written_ = 0;
+  });
 }
 
 void Committer::add(CheckpointImage model) {
@@ -83,50 +105,16 @@ std::optional<std::string> Committer::wait() {
   return std::exchange(result_, std::nullopt);
 }
 
-void Committer::run(std::function<void()> work) {
-  {
-    const std::lock_guard lock(mutex_);
-    busy_ = true;
-    other_ = std::move(work);
-  }
-  changed_.notify_all();
-}
-
-void Committer::work() {
-  std::unique_lock lock(mutex_);
-  while (true) {
-    changed_.wait(lock, [this] { return stream_ || other_ || ends_; });
-    if (stream_) {
-      result_ = commit(lock);
-      models_.clear();
-      memory_ = being_written_ = 0;
-    } else if (other_) {
-      const auto other = std::exchange(other_, nullptr);
-      lock.unlock();
-      other();
-      lock.lock();
-    } else {
-      return;
-    }
-    busy_ = false;
-    changed_.notify_all();
-  }
-}
+void Committer::run(std::function<void()> work) { begin(std::move(work)); }
 
 // Why it failed; empty: it did not.
-std::string Committer::commit(std::unique_lock<std::mutex>& lock) {
-  CheckpointImage stream = std::move(*stream_);
-  stream_.reset();
-  const std::uint64_t ticket = ticket_;
-  lock.unlock();
-  std::string failure;
+std::string Committer::commit() {
   try {
-    store_.commit(ticket, std::move(stream).finish(), [this] { return next(); });
+    store_.commit(ticket_, std::move(*stream_).finish(), [this] { return next(); });
+    return "";
   } catch (const std::exception& error) {
-    failure = error.what();
+    return error.what();
   }
-  lock.lock();
-  return failure;
 }
 
 std::optional<KeyedState> Committer::next() {

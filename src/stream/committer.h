@@ -1,4 +1,4 @@
-// Commits beside the work: state is written by a thread of its own, from what it was at a moment.
+// Commits beside the work: state is written by another thread, from what it was at a moment.
 #pragma once
 
 #include <condition_variable>
@@ -14,10 +14,11 @@
 
 namespace kalstream {
 
-/// Gives one commit at a time to the store, and its models as they come.
+/// Gives one commit at a time to the store, and its models as they come. There is a thread while
+/// one is under way: a process may have many streams.
 class Committer {
  public:
-  explicit Committer(StateStore& store);
+  explicit Committer(StateStore& store) : store_(store) {}
   ~Committer();
   Committer(const Committer&) = delete;
   Committer& operator=(const Committer&) = delete;
@@ -50,8 +51,8 @@ class Committer {
  private:
   static constexpr std::uint64_t most_waiting = std::uint64_t{32} << 20;  // bytes
 
-  void work();
-  std::string commit(std::unique_lock<std::mutex>& lock);
+  void begin(std::function<void()> work);
+  std::string commit();
   std::optional<KeyedState> next();
 
   StateStore& store_;
@@ -64,7 +65,6 @@ class Committer {
   std::uint64_t memory_ = 0;         // of models_, and of …
   std::uint64_t being_written_ = 0;  // … the one before them
   bool complete_ = false;
-  std::function<void()> other_;
   std::optional<std::string> result_;
   bool ends_ = false;
   std::thread thread_;

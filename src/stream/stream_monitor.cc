@@ -24,6 +24,7 @@ void StreamMonitor::begin(const Engine& engine) {
   if (coverage > 0) watching.nominal_coverage = coverage;
   if (!engine.has_keys()) watch_.emplace(engine.schema().input_names(), watching);
   samples_at_publication_ = engine.counts().samples;
+  if (options_.observer != nullptr) options_.observer->began(engine);
 }
 
 void StreamMonitor::answered(const Answer& answer, const Engine& engine) {
@@ -38,6 +39,7 @@ void StreamMonitor::answered(const Answer& answer, const Engine& engine) {
                     "--max-delay {}",
                     source_.place(), answer.id, engine.options().model.max_delay));
   latency_.record(std::chrono::duration<double>(Clock::now() - source_.arrival()).count());
+  if (options_.observer != nullptr) options_.observer->answered(answer, engine);
 }
 
 void StreamMonitor::took(std::span<const double> x) {
@@ -59,7 +61,10 @@ void StreamMonitor::stepped(const StepReport& report) {
 }
 
 void StreamMonitor::warn(Warning kind, std::string_view text) {
-  if (const auto line = notices_.add(kind, text, Clock::now())) say(*line);
+  const auto line = notices_.add(kind, text, Clock::now());
+  if (!line) return;
+  say(*line);
+  if (options_.observer != nullptr) options_.observer->warned(kind, *line);
 }
 
 void StreamMonitor::warn(Watch::Findings findings) {
@@ -79,6 +84,7 @@ void StreamMonitor::look_at_clock(const Engine& engine, const Checkpoints* check
   last_publication_ = now;
   samples_at_publication_ = samples;
   if (server_ || !options_.metrics_file.empty()) publish(status(engine, checkpoints));
+  if (options_.observer != nullptr) options_.observer->looked(engine, status(engine, checkpoints));
   if (const std::string text = notices_.due(now); !text.empty())
     say(text.substr(0, text.size() - 1));
 }

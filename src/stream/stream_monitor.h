@@ -20,11 +20,24 @@ namespace kalstream {
 
 class Checkpoints;
 
+/// Sees all that can be seen of a stream, besides its monitor.
+class StreamObserver {
+ public:
+  virtual ~StreamObserver() = default;
+  /// Its fields are known.
+  virtual void began(const Engine& engine) = 0;
+  virtual void answered(const Answer& answer, const Engine& engine) = 0;
+  /// About once a second.
+  virtual void looked(const Engine& engine, const StreamStatus& status) = 0;
+  virtual void warned(Warning kind, const std::string& text) = 0;
+};
+
 struct MonitorOptions {
   std::filesystem::path metrics_file;  ///< empty: none
   std::optional<std::uint16_t> metrics_port;
   /// Takes what a person should read, a line without its end.
   std::function<void(const std::string&)> say = [](const std::string&) {};
+  StreamObserver* observer = nullptr;
 };
 
 class StreamMonitor final : public EngineListener {

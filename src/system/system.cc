@@ -107,6 +107,10 @@ int System::remove(const std::string& path) {
   return ask(Call::remove, [&] { return ::unlink(path.c_str()); });
 }
 
+int System::remove_folder(const std::string& path) {
+  return ask(Call::remove, [&] { return ::rmdir(path.c_str()); });
+}
+
 int System::make_folder(const std::string& path) {
   return ask(Call::make_folder, [&] { return ::mkdir(path.c_str(), 0777); });
 }

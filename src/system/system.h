@@ -66,7 +66,8 @@ class System {
   int link_status(const std::string& path, struct stat& status);
   int rename(const std::string& from, const std::string& to);
   int link(const std::string& from, const std::string& to);
-  int remove(const std::string& path);  ///< a file
+  int remove(const std::string& path);         ///< a file
+  int remove_folder(const std::string& path);  ///< an empty one
   int make_folder(const std::string& path);
   int list(const std::string& folder, std::vector<std::string>& names);
   int lock(int descriptor);  ///< for this process alone, at once or not at all

@@ -14,6 +14,8 @@ The same for a whole stream in one call:
 True
 """
 
+from typing import TYPE_CHECKING, Any
+
 from ._core import DataError, Field, Report, Schema, SnapshotError, Surprise, __version__
 from ._data import read_schema
 from ._evaluation import Comparison, Run, TargetScore, compare, run
@@ -21,15 +23,24 @@ from ._forecast import backtest, forecast
 from ._learner import Forecaster, Learner, learners, options
 from ._streams import generate, generators
 
+if TYPE_CHECKING:
+    from ._async_client import AsyncClient
+    from ._calls import Event, ServerError
+    from ._client import Client
+
 __all__ = [
+    "AsyncClient",
+    "Client",
     "Comparison",
     "DataError",
+    "Event",
     "Field",
     "Forecaster",
     "Learner",
     "Report",
     "Run",
     "Schema",
+    "ServerError",
     "SnapshotError",
     "Surprise",
     "TargetScore",
@@ -44,3 +55,14 @@ __all__ = [
     "read_schema",
     "run",
 ]
+
+_OF_SERVERS = {"AsyncClient": "_async_client", "Client": "_client", "Event": "_calls", "ServerError": "_calls"}
+
+
+def __getattr__(name: str) -> Any:
+    """What speaks to servers is imported when it is asked for: it needs much of the standard library."""
+    if name not in _OF_SERVERS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"{__name__}.{_OF_SERVERS[name]}"), name)

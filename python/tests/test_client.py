@@ -1,0 +1,267 @@
+"""Client and AsyncClient, on a real server."""
+
+import asyncio
+import datetime
+import json
+import math
+import subprocess
+
+import kalstream
+import numpy as np
+import pytest
+from conftest import ROOT
+from server import Server, free_port
+from test_docs import python_blocks
+
+
+@pytest.fixture(scope="module")
+def server(program, tmp_path_factory):
+    one = Server(program.path, tmp_path_factory.mktemp("serve") / "store")
+    yield one
+    one.stop()
+
+
+@pytest.fixture
+def client(server):
+    with kalstream.Client(server.address) as one:
+        yield one
+
+
+def samples(count, phase=0.0):
+    return [{"x": math.sin(i / 7 + phase), "y": math.sin((i + 1) / 7 + phase)} for i in range(count)]
+
+
+def test_answers_are_those_of_the_command_line(client, program):
+    given = samples(60)
+    client.create("like-stream", learner="rls", target="y", interval=0.9)
+    answers = [client.send("like-stream", sample) for sample in given[:20]]
+    answers += client.send_batch("like-stream", given[20:40])
+    answers += client.send_all("like-stream", iter(given[40:]), batch=7)
+    lines = "".join(json.dumps(sample) + "\n" for sample in given)
+    command = [program.path, "stream", "--learner", "rls", "--target", "y", "--interval", "0.9", "--quiet"]
+    expected = subprocess.run(command, input=lines, capture_output=True, text=True, check=True).stdout
+    assert answers == [json.loads(line) for line in expected.splitlines()]
+
+
+def test_streams_are_made_described_reset_and_deleted(client):
+    made = client.create("life", learner="rls", target="y")
+    assert (made["name"], made["learner"]) == ("life", "rls")
+    client.send_batch("life", samples(30))
+    assert "life" in [stream["name"] for stream in client.streams()]
+    assert client.describe("life")["samples"] == 30
+    client.reset("life")
+    assert client.describe("life")["samples"] == 0
+    client.delete("life")
+    with pytest.raises(kalstream.ServerError) as error:
+        client.describe("life")
+    assert error.value.status == 404
+    assert "404" in str(error.value)
+
+
+def test_other_options_for_a_stream_that_is_there_are_refused(client):
+    client.create("fixed", learner="rls", target="y")
+    client.create("fixed", learner="rls", target="y")
+    with pytest.raises(kalstream.ServerError) as error:
+        client.create("fixed", learner="ar", target="y")
+    assert error.value.status == 409
+
+
+def test_a_target_may_come_later(client):
+    client.create("late", learner="rls", target="y")
+    client.send_batch("late", samples(10))
+    assert client.send("late", {"id": "a", "x": 0.5})["status"] == "predicted"
+    assert client.send("late", {"id": "a", "y": 0.7})["status"] == "labelled"
+
+
+def test_a_sample_may_hold_numpy_times_and_nan(client):
+    client.create("values", learner="rls", target="y")
+    answer = client.send(
+        "values",
+        {"time": datetime.datetime(2026, 1, 1), "x": np.float32(1.5), "k": np.int64(3), "y": float("nan")},
+    )
+    assert answer["status"] == "predicted"
+    with pytest.raises(TypeError, match="cannot hold"):
+        client.send("values", {"x": object()})
+
+
+def test_forecasts(client):
+    client.create("ahead", learner="ar", inputs="none", target="y", horizon=5, interval=0.9)
+    client.send_batch("ahead", [{"y": math.sin(i / 5)} for i in range(200)])
+    forecast = client.forecast("ahead", 3)
+    assert [step["lead"] for step in forecast] == [1, 2, 3]
+    assert forecast[0]["value"] == pytest.approx(math.sin(200 / 5), abs=0.1)
+
+
+def test_a_learner_comes_and_goes(client):
+    client.create("source", learner="rls", target="y")
+    client.send_batch("source", samples(100))
+    learner = client.learner("source")
+    x = [0.3]
+    assert learner.predict(x)[0] == client.send("source", {"x": 0.3})["prediction"]
+    client.create("copy", learner="rls", target="y")
+    client.send("copy", {"x": 0.0, "y": 0.0})
+    client.restore("copy", learner)
+    assert client.send("copy", {"x": 0.3, "y": None})["prediction"] == learner.predict(x)[0]
+
+
+def test_keys(client):
+    client.create("keyed", learner="rls", target="y", key="device")
+    given = [{"device": f"d{k:03d}", **sample} for sample in samples(3) for k in range(150)]
+    assert len(list(client.send_all("keyed", given))) == 450
+    assert [model["key"] for model in client.models("keyed")] == [f"d{k:03d}" for k in range(150)]
+    assert [model["key"] for model in client.models("keyed", search="14")] == ["d014", "d114"] + [f"d{k}" for k in range(140, 150)]
+    client.forget("keyed", key="d014")
+    assert "d014" not in [model["key"] for model in client.models("keyed", search="14")]
+    assert client.history("keyed", key="d007")["points"]["target"] == [sample["y"] for sample in samples(3)]
+
+
+def test_events(client, server):
+    client.create("watched", learner="rls", target="y")
+    client.send_batch("watched", samples(5))
+    with kalstream.Client(server.address) as other:
+        events = other.events("watched")
+        # The first event shows that the server knows of the listener; points follow.
+        client.send("watched", samples(6)[5])
+        seen = []
+        for event in events:
+            if event.name == "point":
+                seen.append(event.data["sample"])
+                if len(seen) == 3:
+                    break
+            else:
+                client.send("watched", {"x": 0.1, "y": 0.2})
+            if event.name == "point":
+                client.send("watched", {"x": 0.1, "y": 0.2})
+        assert seen == sorted(seen)
+        events.close()
+
+
+def test_metrics(client):
+    client.create("counted", learner="rls", target="y")
+    client.send_batch("counted", samples(4))
+    assert "kalstream_" in client.metrics()
+
+
+def test_no_server_is_said_so():
+    address = f"http://127.0.0.1:{free_port()}"
+    with kalstream.Client(address) as client, pytest.raises(ConnectionError, match="kalstream serve"):
+        client.streams()
+
+    async def ask():
+        async with kalstream.AsyncClient(address) as other:
+            await other.streams()
+
+    with pytest.raises(ConnectionError, match="kalstream serve"):
+        asyncio.run(ask())
+
+
+def test_a_wrong_address_is_refused():
+    with pytest.raises(ValueError, match="no address"):
+        kalstream.Client("ftp://somewhere")
+    with pytest.raises(ValueError, match="not both"):
+        kalstream.Client(token="a", token_file="b")
+
+
+def test_a_client_outlives_its_server(program, tmp_path):
+    server = Server(program.path, tmp_path / "store")
+    try:
+        with kalstream.Client(server.address) as client:
+            client.create("kept", learner="rls", target="y")
+            client.send_batch("kept", samples(20))
+            server.kill()
+            with pytest.raises(ConnectionError):
+                client.describe("kept")
+            server.start()
+            assert client.describe("kept")["samples"] == 20
+    finally:
+        server.stop()
+
+
+def test_a_token(program, tmp_path):
+    token = tmp_path / "token"
+    token.write_text("0123456789abcdef0123456789abcdef\n")
+    token.chmod(0o600)
+    server = Server(program.path, tmp_path / "store", "--token-file", token)
+    try:
+        with kalstream.Client(server.address, token_file=token) as client:
+            assert client.streams() == []
+            assert "0123" not in repr(client)
+        with kalstream.Client(server.address, token="wrong") as client:
+            with pytest.raises(kalstream.ServerError) as error:
+                client.streams()
+            assert error.value.status == 401
+    finally:
+        server.stop()
+
+
+def test_tls(program, tmp_path):
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    made = subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", certificate, "-days", "2"]
+        + ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"],
+        capture_output=True,
+    )
+    if made.returncode != 0:
+        pytest.skip("openssl cannot make a certificate here")
+    server = Server(program.path, tmp_path / "store", "--tls-cert", certificate, "--tls-key", key)
+    address = server.address.replace("http:", "https:")
+    try:
+        with kalstream.Client(address, trust=certificate) as client:
+            client.create("secret", learner="rls", target="y")
+            assert len(client.send_batch("secret", samples(50))) == 50
+        with kalstream.Client(address) as client, pytest.raises(ConnectionError, match="certificate"):
+            client.streams()
+
+        async def ask():
+            async with kalstream.AsyncClient(address, trust=str(certificate)) as other:
+                return await other.describe("secret")
+
+        assert asyncio.run(ask())["samples"] == 50
+    finally:
+        server.stop()
+
+
+def test_everything_awaited(server):
+    async def run():
+        async with kalstream.AsyncClient(server.address) as client:
+            await client.create("awaited", learner="rls", target="y", horizon=2)
+            answers = await client.send_batch("awaited", samples(50))
+            assert [answer["sample"] for answer in answers] == list(range(1, 51))
+            assert (await client.send("awaited", {"id": 1, "x": 0.1}))["status"] == "predicted"
+            assert (await client.send("awaited", {"id": 1, "y": 0.1}))["status"] == "labelled"
+            assert len(await client.forecast("awaited", 2)) == 2
+            assert (await client.learner("awaited")).predict([0.1]).shape == (1,)
+            described, listed = await asyncio.gather(client.describe("awaited"), client.streams())
+            assert described["name"] in [stream["name"] for stream in listed]
+
+            async def slowly():
+                for sample in samples(9):
+                    yield sample
+
+            assert len([answer async for answer in client.send_all("awaited", slowly(), batch=4)]) == 9
+            assert len([answer async for answer in client.send_all("awaited", samples(9), batch=4)]) == 9
+
+            # Many at a time, on a few connections, each stream by itself.
+            await asyncio.gather(*(client.send("many", sample) for sample in samples(100)))
+            assert (await client.describe("many"))["samples"] == 100
+
+            seen = []
+            async for event in client.events("awaited"):
+                seen.append(event.name)
+                if event.name == "point":
+                    break
+                await client.send("awaited", {"x": 0.1, "y": 0.2})
+            with pytest.raises(kalstream.ServerError):
+                await client.describe("nothing-of-that-name")
+            await client.delete("awaited")
+
+    asyncio.run(asyncio.wait_for(run(), 60))
+
+
+def test_the_examples_of_the_documentation_run(server):
+    names = {"__name__": "__main__", "kalstream": kalstream}
+    blocks = [block for block in python_blocks(ROOT / "docs/python.md") if "Client(" in block]
+    assert len(blocks) == 2
+    for block in blocks:
+        exec(compile(block.replace("http://127.0.0.1:8080", server.address), "docs/python.md", "exec"), names)
+    names["client"].close()

@@ -1,0 +1,277 @@
+#include "fleet/fleet_status.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "kafka/reading.h"
+#include "view/table.h"
+
+namespace kalstream::fleet {
+namespace {
+
+using StatusJson = nlohmann::ordered_json;
+
+constexpr double long_silence = 10;  // seconds; a worker tells every second
+constexpr std::size_t most_slow_keys = 5;
+
+// What a worker does not say, or says otherwise, is left as it is.
+template <typename T>
+void take(const StatusJson& json, const char* name, T& to) {
+  const auto at = json.find(name);
+  if (at == json.end()) return;
+  if constexpr (std::is_same_v<T, std::string>) {
+    if (at->is_string()) to = at->template get<T>();
+  } else {
+    if (at->is_number()) to = at->template get<T>();
+  }
+}
+
+// A member that is not static has no instance.
+std::string name_of(const kafka::Member& member) {
+  return member.instance.empty() ? member.id : member.instance;
+}
+
+std::string bytes_text(std::uint64_t bytes) {
+  return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1024 * 1024));
+}
+
+}  // namespace
+
+std::int64_t FleetStatus::lag() const {
+  std::int64_t sum = 0;
+  for (const Partition& p : partitions) sum += p.lag;
+  return sum;
+}
+
+std::uint64_t FleetStatus::models() const {
+  std::uint64_t sum = 0;
+  for (const Partition& p : partitions) sum += p.models;
+  return sum;
+}
+
+FleetStatus status_of(const KnownFleet& fleet, const kafka::Group& group,
+                      const std::vector<kafka::TopicPartition>& committed,
+                      const std::vector<kafka::TopicPartition>& ends,
+                      const std::vector<WorkerWord>& words, std::int64_t now_ms) {
+  FleetStatus status{.name = fleet.names.group,
+                     .input = fleet.names.input,
+                     .output = fleet.names.output,
+                     .learner = fleet.records.fleet->settings.learner,
+                     .group_state = group.state,
+                     .partitions = std::vector<FleetStatus::Partition>(ends.size()),
+                     .workers = {},
+                     .slowest = {}};
+  for (std::size_t p = 0; p < ends.size(); ++p) {
+    FleetStatus::Partition& to = status.partitions[p];
+    to.partition = static_cast<std::int32_t>(p);
+    to.end = ends[p].offset;
+    to.lag = to.end;
+  }
+  const auto partition = [&](std::int32_t p) -> FleetStatus::Partition* {
+    return p >= 0 && static_cast<std::size_t>(p) < status.partitions.size()
+               ? &status.partitions[static_cast<std::size_t>(p)]
+               : nullptr;
+  };
+  for (const kafka::TopicPartition& c : committed) {
+    auto* const to = partition(c.partition);
+    if (to == nullptr || c.offset < 0) continue;
+    to->committed = c.offset;
+    to->lag = std::max<std::int64_t>(0, to->end - c.offset);
+  }
+
+  std::map<std::string, FleetStatus::Worker> workers;
+  for (const kafka::Member& member : group.members) {
+    FleetStatus::Worker& worker = workers[name_of(member)];
+    worker.is_member = true;
+    worker.host = member.host;
+    worker.partitions = member.partitions.size();
+    for (const kafka::TopicPartition& p : member.partitions)
+      if (auto* const to = partition(p.partition)) to->worker = name_of(member);
+  }
+  for (const WorkerWord& word : words) {
+    const StatusJson json = StatusJson::parse(word.json, nullptr, /*allow_exceptions=*/false);
+    if (!json.is_object()) continue;
+    FleetStatus::Worker& worker = workers[word.instance];
+    std::int64_t told_ms = now_ms;
+    take(json, "time_ms", told_ms);
+    worker.silent_seconds = std::max(0.0, static_cast<double>(now_ms - told_ms) / 1000);
+    take(json, "host", worker.host);
+    take(json, "models", worker.models);
+    take(json, "models_in_memory", worker.models_in_memory);
+    take(json, "memory_bytes", worker.memory_bytes);
+    take(json, "inputs_per_s", worker.inputs_per_second);
+    take(json, "inputs", worker.inputs);
+    take(json, "refused", worker.refused);
+    take(json, "transactions", worker.transactions);
+    take(json, "aborts", worker.aborts);
+    take(json, "state_bytes", worker.state_bytes);
+    take(json, "uptime_s", worker.uptime_seconds);
+    take(json, "version", worker.version);
+    if (!worker.is_member) continue;  // what it says of partitions and keys is past
+    if (const auto list = json.find("partitions"); list != json.end() && list->is_array())
+      for (const StatusJson& told : *list) {
+        std::int32_t number = -1;
+        take(told, "partition", number);
+        auto* const to = partition(number);
+        if (to == nullptr || to->worker != word.instance) continue;
+        take(told, "phase", to->phase);
+        take(told, "to_replay", to->to_replay);
+        take(told, "models", to->models);
+      }
+    if (const auto list = json.find("slowest"); list != json.end() && list->is_array())
+      for (const StatusJson& told : *list) {
+        FleetStatus::SlowKey slow{.key = {}, .worker = word.instance};
+        take(told, "key", slow.key);
+        take(told, "us", slow.us);
+        status.slowest.push_back(std::move(slow));
+      }
+  }
+  for (auto& [name, worker] : workers) {
+    worker.instance = name;
+    status.workers.push_back(std::move(worker));
+  }
+  std::ranges::stable_sort(status.slowest, std::greater(), &FleetStatus::SlowKey::us);
+  if (status.slowest.size() > most_slow_keys) status.slowest.resize(most_slow_keys);
+  return status;
+}
+
+FleetStatus look_at(const kafka::Configuration& configuration, kafka::Admin& admin,
+                    const KnownFleet& fleet, const Say& say) {
+  const auto input = admin.describe(fleet.names.input);
+  std::vector<kafka::TopicPartition> partitions;
+  for (std::int32_t p = 0; input && p < input->partitions; ++p)
+    partitions.push_back({fleet.names.input, p, kafka::TopicPartition::end});
+  std::map<std::string, std::string> words;
+  kafka::read_topic(configuration, fleet.names.workers, {0}, say,
+                    [&](const kafka::Message& message) {
+                      if (!message.key()) return;
+                      const std::string instance(*message.key());
+                      if (message.value())
+                        words[instance] = *message.value();
+                      else
+                        words.erase(instance);
+                    });
+  std::vector<WorkerWord> last_words;
+  for (auto& [instance, json] : words) last_words.push_back({instance, std::move(json)});
+  const auto now = std::chrono::duration_cast<std::chrono::milliseconds>(
+      std::chrono::system_clock::now().time_since_epoch());
+  return status_of(fleet, admin.describe_group(fleet.names.group),
+                   admin.group_offsets(fleet.names.group, partitions),
+                   admin.offsets_at(partitions, std::chrono::seconds(10)), last_words, now.count());
+}
+
+std::string to_json(const FleetStatus& status) {
+  StatusJson partitions = StatusJson::array();
+  for (const auto& p : status.partitions)
+    partitions.push_back({{"partition", p.partition},
+                          {"committed", p.committed < 0 ? StatusJson() : StatusJson(p.committed)},
+                          {"end", p.end},
+                          {"lag", p.lag},
+                          {"worker", p.worker.empty() ? StatusJson() : StatusJson(p.worker)},
+                          {"phase", p.phase.empty() ? StatusJson() : StatusJson(p.phase)},
+                          {"to_replay", p.to_replay},
+                          {"models", p.models}});
+  StatusJson workers = StatusJson::array();
+  for (const auto& w : status.workers)
+    workers.push_back({{"instance", w.instance},
+                       {"host", w.host},
+                       {"version", w.version},
+                       {"member", w.is_member},
+                       {"silent_s", w.silent_seconds},
+                       {"uptime_s", w.uptime_seconds},
+                       {"partitions", w.partitions},
+                       {"models", w.models},
+                       {"models_in_memory", w.models_in_memory},
+                       {"memory_bytes", w.memory_bytes},
+                       {"inputs", w.inputs},
+                       {"inputs_per_s", w.inputs_per_second},
+                       {"refused", w.refused},
+                       {"transactions", w.transactions},
+                       {"aborts", w.aborts},
+                       {"state_bytes", w.state_bytes}});
+  StatusJson slowest = StatusJson::array();
+  for (const auto& s : status.slowest)
+    slowest.push_back({{"key", s.key}, {"worker", s.worker}, {"us", s.us}});
+  const StatusJson json{{"name", status.name},
+                        {"input", status.input},
+                        {"output", status.output},
+                        {"learner", status.learner},
+                        {"group_state", status.group_state},
+                        {"lag", status.lag()},
+                        {"models", status.models()},
+                        {"partitions", std::move(partitions)},
+                        {"workers", std::move(workers)},
+                        {"slowest", std::move(slowest)}};
+  return json.dump(2, ' ', false, StatusJson::error_handler_t::replace) + "\n";
+}
+
+std::string to_text(const FleetStatus& status, bool colours) {
+  using view::Align;
+  std::size_t restoring = 0;
+  std::size_t nobodys = 0;
+  std::size_t members = 0;
+  for (const auto& p : status.partitions) {
+    restoring += !p.phase.empty() && p.phase != "live" ? 1 : 0;
+    nobodys += p.worker.empty() ? 1 : 0;
+  }
+  for (const auto& w : status.workers) members += w.is_member ? 1 : 0;
+  std::string text =
+      fmt::format("{}: {} → {}, {}; group {}, {} worker{}, {} models, {} inputs behind{}{}\n\n",
+                  status.name, status.input, status.output, status.learner, status.group_state,
+                  members, members == 1 ? "" : "s", status.models(), status.lag(),
+                  restoring == 0 ? "" : fmt::format(", {} partitions being restored", restoring),
+                  nobodys == 0 ? "" : fmt::format(", {} partitions without a worker", nobodys));
+
+  view::Table workers({{"worker", Align::left},
+                       {"host", Align::left},
+                       {"partitions"},
+                       {"models"},
+                       {"in memory"},
+                       {"memory"},
+                       {"inputs/s"},
+                       {"refused"},
+                       {"aborts"},
+                       {"", Align::left}});
+  for (const auto& w : status.workers)
+    workers.add_row(
+        {view::one_line(w.instance), view::one_line(w.host), std::to_string(w.partitions),
+         std::to_string(w.models), std::to_string(w.models_in_memory), bytes_text(w.memory_bytes),
+         fmt::format("{:.0f}", w.inputs_per_second), std::to_string(w.refused),
+         std::to_string(w.aborts),
+         !w.is_member ? "gone, last word " + view::format_seconds(w.silent_seconds) + " ago"
+         : w.silent_seconds > long_silence ? "silent for " + view::format_seconds(w.silent_seconds)
+                                           : ""});
+  if (!status.workers.empty()) text += workers.to_text(colours) + "\n";
+
+  view::Table partitions({{"partition"},
+                          {"committed"},
+                          {"end"},
+                          {"lag"},
+                          {"models"},
+                          {"worker", Align::left},
+                          {"", Align::left}});
+  for (const auto& p : status.partitions)
+    partitions.add_row({std::to_string(p.partition),
+                        p.committed < 0 ? "none" : std::to_string(p.committed),
+                        std::to_string(p.end), std::to_string(p.lag), std::to_string(p.models),
+                        p.worker.empty() ? "nobody" : view::one_line(p.worker),
+                        p.phase == "replay" ? fmt::format("replay, {} to go", p.to_replay)
+                        : p.phase == "live" ? ""
+                                            : p.phase});
+  text += partitions.to_text(colours);
+
+  if (!status.slowest.empty()) {
+    view::Table slowest({{"slowest key", Align::left}, {"time"}, {"worker", Align::left}});
+    for (const auto& s : status.slowest)
+      slowest.add_row(
+          {view::one_line(s.key), view::format_seconds(s.us / 1e6), view::one_line(s.worker)});
+    text += "\n" + slowest.to_text(colours);
+  }
+  return text;
+}
+
+}  // namespace kalstream::fleet

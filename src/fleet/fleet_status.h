@@ -1,0 +1,83 @@
+// How a whole fleet is doing: what the group, the offsets and the workers themselves tell.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fleet/topics.h"
+#include "kafka/admin.h"
+
+namespace kalstream::fleet {
+
+struct FleetStatus {
+  struct Partition {
+    std::int32_t partition = 0;
+    std::int64_t committed = -1;  ///< next input to be answered; −1: none was yet
+    std::int64_t end = 0;
+    std::int64_t lag = 0;
+    std::string worker;  ///< empty: nobody's at the moment
+    std::string phase;   ///< what that one says: "live", "replay", …
+    std::int64_t to_replay = 0;
+    std::uint64_t models = 0;
+  };
+  struct Worker {
+    std::string instance;
+    std::string host;
+    bool is_member = false;      ///< of the group, now
+    double silent_seconds = 0;   ///< since its last word
+    std::size_t partitions = 0;  ///< that the group has given it
+    std::uint64_t models = 0;
+    std::uint64_t models_in_memory = 0;
+    std::uint64_t memory_bytes = 0;
+    double inputs_per_second = 0;
+    std::uint64_t inputs = 0;
+    std::uint64_t refused = 0;
+    std::uint64_t transactions = 0;
+    std::uint64_t aborts = 0;
+    std::uint64_t state_bytes = 0;
+    double uptime_seconds = 0;
+    std::string version;
+  };
+  struct SlowKey {
+    std::string key;
+    std::string worker;
+    double us = 0;
+  };
+
+  std::string name;
+  std::string input;
+  std::string output;
+  std::string learner;
+  std::string group_state;
+  std::vector<Partition> partitions;
+  std::vector<Worker> workers;
+  std::vector<SlowKey> slowest;  ///< the slowest first
+
+  std::int64_t lag() const;
+  std::uint64_t models() const;
+};
+
+/// One record of the workers' topic.
+struct WorkerWord {
+  std::string instance;
+  std::string json;
+};
+
+/// Puts together what is known. `now_ms`: since 1970. What a worker of another version does not say
+/// is left open.
+FleetStatus status_of(const KnownFleet& fleet, const kafka::Group& group,
+                      const std::vector<kafka::TopicPartition>& committed,
+                      const std::vector<kafka::TopicPartition>& ends,
+                      const std::vector<WorkerWord>& words, std::int64_t now_ms);
+
+/// Asks the cluster for all that.
+FleetStatus look_at(const kafka::Configuration& configuration, kafka::Admin& admin,
+                    const KnownFleet& fleet, const Say& say);
+
+std::string to_json(const FleetStatus& status);
+/// For a terminal.
+std::string to_text(const FleetStatus& status, bool colours);
+
+}  // namespace kalstream::fleet

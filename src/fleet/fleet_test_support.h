@@ -1,0 +1,203 @@
+// A small fleet on a log in memory, and what one engine makes of the same inputs.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/envelope.h"
+#include "core/rng.h"
+#include "data/dataset.h"
+#include "fleet/memory_log.h"
+#include "fleet/worker.h"
+#include "schema/rules.h"
+#include "stores/memory_store.h"
+#include "stream/stream_settings.h"
+
+namespace kalstream::fleet {
+
+/// A folder that goes with it.
+struct TestFolder {
+  TestFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "fleet-test-XXXXXX").string();
+    path = ::mkdtemp(name.data());
+  }
+  ~TestFolder() { std::filesystem::remove_all(path); }
+  TestFolder(const TestFolder&) = delete;
+  TestFolder& operator=(const TestFolder&) = delete;
+  std::filesystem::path path;
+};
+
+inline WorkerOptions test_options(const TestFolder& folder, const std::string& instance) {
+  StreamSettings settings;
+  settings.fields.key = "device";
+  settings.learner = "alg1";
+  settings.hidden = 2;
+  settings.window = 3;
+  settings.interval = 0.9;
+  settings.max_delay = 4;
+  WorkerOptions options;
+  options.shard.engine = engine_options(settings, [](const std::string&) {});
+  options.shard.input = "readings";
+  Record record;
+  RecordReader({.format = Format::json}).read(R"({"device":"a","id":1,"x":0.5,"w":0.25})", record);
+  options.shard.engine.schema = settle(record, options.shard.engine.fields);
+  options.instance = instance;
+  options.transaction = Milliseconds(0);
+  options.snapshot_every = 16;
+  options.spill = folder.path;
+  options.has_thread = false;
+  return options;
+}
+
+/// All kinds of inputs: samples with and without targets, labels in time, late, twice and for
+/// unknown keys, records that cannot be used, keys to be forgotten.
+class TestInputs {
+ public:
+  TestInputs(int partitions, std::uint64_t seed) : partitions_(partitions), rng_(seed) {}
+
+  void add(MemoryBroker& broker, int count) {
+    for (int k = 0; k < count; ++k) {
+      const auto key = "k" + std::to_string(next(3 * partitions_));
+      const int p = std::stoi(key.substr(1)) % partitions_;
+      const int kind = next(20);
+      if (kind == 0) {
+        put(broker, p, key, "{\"device\":\"" + key + "\",\"x\":\"oops\"}");
+      } else if (kind == 1) {
+        put(broker, p, key, "no json");
+      } else if (kind == 2) {
+        put(broker, p, std::nullopt, "{\"device\":\"" + key + "\",\"x\":1,\"w\":2}");
+      } else if (kind == 3 && next(3) == 0) {
+        put(broker, p, key, std::nullopt);
+      } else if (kind < 8) {  // a label: of one that waits, or of none
+        put(broker, p, key,
+            "{\"device\":\"" + key + "\",\"id\":" + std::to_string(ids_ - next(9)) +
+                ",\"target\":" + std::to_string(next(1000) / 500.0) + "}");
+      } else {
+        const bool with_target = kind < 14;
+        put(broker, p, key,
+            "{\"device\":\"" + key + "\",\"id\":" + std::to_string(++ids_) +
+                ",\"x\":" + std::to_string(next(1000) / 500.0 - 1) +
+                ",\"w\":" + std::to_string(next(1000) / 500.0 - 1) +
+                (with_target ? ",\"target\":" + std::to_string(next(1000) / 500.0) : "") + "}");
+      }
+    }
+  }
+
+  struct Item {
+    int partition = 0;
+    Offset offset = 0;
+    std::optional<std::string> key;
+    std::optional<std::string> value;
+  };
+  const std::vector<Item>& items() const { return items_; }
+
+ private:
+  int next(int below) { return static_cast<int>(rng_.next() % static_cast<std::uint64_t>(below)); }
+  void put(MemoryBroker& broker, int p, std::optional<std::string> key,
+           std::optional<std::string> value) {
+    const Offset offset = broker.add_input(p, key, value);
+    items_.push_back({p, offset, std::move(key), std::move(value)});
+  }
+
+  int partitions_;
+  Rng rng_;
+  int ids_ = 10;
+  std::vector<Item> items_;
+};
+
+/// One engine that is never stopped, over all inputs.
+class Unbroken {
+ public:
+  Unbroken(const WorkerOptions& options, const TestInputs& inputs)
+      : engine_(options.shard.engine, &store_) {
+    const AnswerWriter writer({.json = true, .keys = true, .intervals = true});
+    RecordReader reader({.format = Format::json});
+    Record record;
+    for (const auto& item : inputs.items()) {
+      std::string text;
+      if (!item.value) {
+        engine_.forget(*item.key);
+        models_.erase(*item.key);
+        text = "{\"key\":\"" + *item.key + "\",\"status\":\"forgotten\"}";
+      } else if (!item.key) {
+        text = "refused";
+      } else {
+        try {
+          if (!item.value->starts_with('{')) throw DataError("");
+          reader.read(*item.value, record);
+          const Answer* answer = engine_.take(record);
+          if (answer->status == Answer::Status::refused) {
+            text = "refused";
+          } else {
+            writer.write(*answer, text);
+            text.pop_back();
+          }
+          if (engine_.knows(*item.key)) models_.insert(*item.key);
+          engine_.learn();
+        } catch (const DataError&) {
+          text = "refused";
+        }
+      }
+      answers_[{item.partition, item.offset}] = text;
+    }
+  }
+
+  const std::map<std::pair<int, Offset>, std::string>& answers() const { return answers_; }
+  const std::set<std::string>& models() const { return models_; }
+  Bytes state_of(const std::string& key) { return *engine_.state_of(key); }
+
+ private:
+  MemoryStore store_;
+  Engine engine_;
+  std::map<std::pair<int, Offset>, std::string> answers_;
+  std::set<std::string> models_;
+};
+
+/// What is wrong with the committed answers; empty: every input has one, equal to the bit, in
+/// order.
+inline std::string wrong_with_answers(const MemoryBroker& broker, const Unbroken& unbroken) {
+  std::map<std::pair<int, Offset>, std::string> left = unbroken.answers();
+  for (int p = 0; p < broker.partitions(); ++p) {
+    Offset last = -1;
+    for (const auto& [offset, stored] : broker.committed(Topic::answers, p)) {
+      std::string place;
+      for (const Header& h : stored->headers)
+        if (h.name == input_header) place = h.value;
+      const Offset input = std::stoll(place.substr(place.find(':') + 1));
+      const auto expected = left.find({p, input});
+      if (expected == left.end()) return "answered twice: " + place;
+      if (input <= last) return "out of order: " + place;
+      last = input;
+      const bool refused = stored->value->find("\"status\":\"refused\"") != std::string::npos;
+      if (expected->second != (refused ? "refused" : *stored->value))
+        return place + " is answered " + *stored->value + ", not " + expected->second;
+      left.erase(expected);
+    }
+  }
+  return left.empty() ? "" : std::to_string(left.size()) + " are not answered";
+}
+
+inline bool all_committed(const MemoryBroker& broker, const TestInputs& inputs) {
+  std::map<int, Offset> ends;
+  for (const auto& item : inputs.items()) ends[item.partition] = item.offset + 1;
+  for (const auto& [p, end] : ends) {
+    const auto progress = broker.progress(p);
+    if (!progress || progress->offset < end) return false;
+  }
+  return true;
+}
+
+/// A worker and its log, which can be killed.
+struct TestWorker {
+  TestWorker(MemoryBroker& broker, const WorkerOptions& options)
+      : log(broker, options.instance), worker(options, log) {}
+  MemoryLog log;
+  Worker worker;
+};
+
+}  // namespace kalstream::fleet

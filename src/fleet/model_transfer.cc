@@ -1,0 +1,160 @@
+#include "fleet/model_transfer.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <numeric>
+
+#include "core/archive.h"
+#include "core/envelope.h"
+#include "data/dataset.h"
+#include "engine/checkpoint.h"
+#include "engine/learnt.h"
+#include "fleet/names.h"
+#include "kafka/producer.h"
+#include "kafka/reading.h"
+#include "kalstream/snapshot.h"
+
+namespace kalstream::fleet {
+namespace {
+
+struct StoredModel {
+  std::int32_t partition = 0;
+  std::int64_t included = 0;
+  Bytes value;
+};
+
+std::int64_t offset_in(const kafka::Message& message, const char* header) {
+  std::int64_t offset = -1;
+  if (const auto text = message.header(header))
+    std::from_chars(text->data(), text->data() + text->size(), offset);
+  if (offset < 0)
+    throw DataError(fmt::format("{} [{}] at {}: a snapshot without a sound header {}",
+                                message.topic(), message.partition(), message.offset(), header));
+  return offset;
+}
+
+std::optional<StoredModel> find_in(const kafka::Configuration& configuration,
+                                   const KnownFleet& fleet,
+                                   const std::vector<std::int32_t>& partitions,
+                                   const std::string& key, const Say& say) {
+  std::optional<StoredModel> found;
+  kafka::read_topic(configuration, fleet.names.state, partitions, say,
+                    [&](const kafka::Message& message) {
+                      if (message.key() != key) return;
+                      if (!message.value()) {
+                        if (found && found->partition == message.partition()) found.reset();
+                        return;
+                      }
+                      const auto bytes = as_bytes(*message.value());
+                      found = {message.partition(), offset_in(message, included_header),
+                               Bytes(bytes.begin(), bytes.end())};
+                    });
+  return found;
+}
+
+std::int32_t partitions_of(kafka::Admin& admin, const std::string& topic) {
+  const auto found = admin.describe(topic);
+  if (!found) throw DataError(fmt::format("the topic {} does not exist", topic));
+  return found->partitions;
+}
+
+// First where most clients put the key, which is soon read; then wherever else it may be.
+std::optional<StoredModel> find_model(const kafka::Configuration& configuration,
+                                      kafka::Admin& admin, const KnownFleet& fleet,
+                                      const std::string& key, const Say& say) {
+  const std::int32_t partitions = partitions_of(admin, fleet.names.state);
+  const std::int32_t likely = kafka::partition_of(key, partitions);
+  auto found = find_in(configuration, fleet, {likely}, key, say);
+  if (found || partitions == 1) return found;
+  std::vector<std::int32_t> others(static_cast<std::size_t>(partitions));
+  std::iota(others.begin(), others.end(), 0);
+  std::erase(others, likely);
+  return find_in(configuration, fleet, others, key, say);
+}
+
+std::int64_t inputs_since(const kafka::Configuration& configuration, kafka::Admin& admin,
+                          const KnownFleet& fleet, const StoredModel& model, const std::string& key,
+                          const Say& say) {
+  const kafka::TopicPartition place{fleet.names.input, model.partition};
+  const auto committed = admin.group_offsets(fleet.names.group, {place});
+  if (committed.empty() || committed[0].offset <= model.included) return 0;
+  const auto first = admin.offsets_at(
+      {{place.topic, place.partition, kafka::TopicPartition::beginning}}, std::chrono::seconds(10));
+  std::int64_t count = 0;
+  kafka::read_range(configuration,
+                    {place.topic, place.partition, std::max(model.included, first[0].offset)},
+                    committed[0].offset, say,
+                    [&](const kafka::Message& message) { count += message.key() == key ? 1 : 0; });
+  return count;
+}
+
+// A checkpoint says which fields its model has learnt from, in the part that is the stream's.
+Bytes with_schema(const Bytes& state, const KnownFleet& fleet) {
+  if (!fleet.records.schema) return state;
+  Checkpoint checkpoint = checkpoint_of(state);
+  EngineOptions options =
+      engine_options(settings_of(*fleet.records.fleet, *fleet.records.schema), [](const auto&) {});
+  options.schema = fleet.records.schema->schema;
+  Engine engine(std::move(options), nullptr);
+  checkpoint.stream.clear();
+  Archive to(checkpoint.stream);
+  append_text(checkpoint.stream, [] {});  // the place in a file: there is none
+  engine.exchange(to);
+  return to_bytes(checkpoint);
+}
+
+}  // namespace
+
+std::optional<ExportedModel> export_model(const kafka::Configuration& configuration,
+                                          kafka::Admin& admin, const KnownFleet& fleet,
+                                          const std::string& key, const Say& say) {
+  const auto found = find_model(configuration, admin, fleet, key, say);
+  if (!found) return {};
+  learnt_of(found->value);  // throws if it is damaged
+  return ExportedModel{.partition = found->partition,
+                       .included = found->included,
+                       .behind = inputs_since(configuration, admin, fleet, *found, key, say),
+                       .checkpoint = with_schema(found->value, fleet)};
+}
+
+ImportedAt import_model(const kafka::Configuration& configuration, kafka::Admin& admin,
+                        const KnownFleet& fleet, const std::string& key, const Bytes& model,
+                        const Say& say) {
+  const Learnt learnt = learnt_of(model);
+  if (fleet.records.schema) {
+    const Schema& schema = fleet.records.schema->schema;
+    if (learnt.learner->inputs() != schema.inputs() ||
+        learnt.learner->outputs() != schema.outputs())
+      throw SnapshotError(fmt::format("the model has {} inputs and {} outputs, the fleet {} and {}",
+                                      learnt.learner->inputs(), learnt.learner->outputs(),
+                                      schema.inputs(), schema.outputs()));
+  }
+  const auto found = find_model(configuration, admin, fleet, key, say);
+  ImportedAt at{
+      .partition = found ? found->partition
+                         : kafka::partition_of(key, partitions_of(admin, fleet.names.input)),
+      .offset = -1};
+  int error = 0;
+  kafka::Producer producer(
+      configuration,
+      [&](const kafka::Delivery& delivery) {
+        error = delivery.error;
+        at.offset = delivery.offset;
+      },
+      say);
+  const std::vector<kafka::Header> headers{{import_header, "1"}};
+  producer.produce({.topic = fleet.names.input,
+                    .partition = at.partition,
+                    .key = key,
+                    .value = as_text(model),
+                    .headers = headers});
+  if (!producer.flush(std::chrono::seconds(30)) || error != 0)
+    throw kafka::KafkaError(
+        error, kafka::KafkaError::Kind::plain,
+        fmt::format("the model cannot be written to {} [{}]: {}{}", fleet.names.input, at.partition,
+                    error == 0 ? "no answer" : kafka::name_of(error), kafka::advice_for(error)));
+  return at;
+}
+
+}  // namespace kalstream::fleet

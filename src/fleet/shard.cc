@@ -1,0 +1,343 @@
+#include "fleet/shard.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "core/envelope.h"
+#include "core/hash.h"
+#include "data/dataset.h"
+#include "fleet/names.h"
+#include "kalstream/snapshot.h"
+
+namespace kalstream::fleet {
+namespace {
+
+// Nodes of the tables that know a key, and what the heap adds.
+constexpr std::size_t bytes_of_key = 256;
+
+AnswerWriter::Shape shape_of(const EngineOptions& o) {
+  return {.json = true,
+          .keys = true,
+          .times = o.schema.find(Role::time) != nullptr,
+          .held = o.hold_missing,
+          .intervals = o.model.coverage > 0,
+          .surprise = o.model.surprise,
+          .anomalies = o.model.alarm_rate > 0,
+          .horizon = o.model.horizon,
+          .targets = o.schema.target_names()};
+}
+
+std::string json_of(std::string_view text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string answer_for(std::string_view key, const char* status) {
+  return fmt::format(R"({{"key":{},"status":"{}"}})", json_of(key), status);
+}
+
+std::string_view header(const StateRecord& record, std::string_view name) {
+  for (const auto& [n, value] : record.headers)
+    if (n == name) return value;
+  return {};
+}
+
+}  // namespace
+
+Shard::Shard(int partition, const ShardOptions& options, StateStore& store,
+             const std::optional<Progress>& committed)
+    : partition_(partition),
+      options_(options),
+      engine_(options.engine, &store),
+      writer_(shape_of(options.engine)),
+      reader_({.format = Format::json}),
+      committed_(committed) {
+  if (const Schema::Field* key = engine_.schema().find(Role::key)) key_field_ = key->name;
+  if (committed_) next_ = committed_->replay_from;
+  if (!committed_ || committed_->state_upto < 0) end_snapshots();
+}
+
+// ---- What is committed.
+
+void Shard::take_snapshot(const StateRecord& record) {
+  const std::string key(record.key);
+  if (const auto known = keys_.find(key); known != keys_.end()) drop(*known);
+  if (!record.value) {
+    engine_.forget(key);
+    return;
+  }
+  try {
+    const Offset included = offset_of(header(record, included_header));
+    const Chain chain = from_hex(header(record, chain_header));
+    engine_.put_state(key, as_bytes(*record.value));
+    Entry& entry = *keys_.emplace(key, Key{}).first;
+    key_bytes_ += key.size();
+    checksum_ += part_of_checksum(key, first_chain);
+    set_chain(entry, chain);
+    entry.second.included = included;
+    entry.second.state_bytes = record.value->size();
+  } catch (const StoreError&) {
+    throw;
+  } catch (const std::runtime_error& error) {
+    const std::string what =
+        fmt::format("partition {}: the snapshot of key '{}' at offset {} cannot be used: {}",
+                    partition_, key, record.offset, error.what());
+    if (!options_.accept_replay) throw DataError(what + "; --accept-replay begins this key anew");
+    options_.say(what + "; it begins anew");
+  }
+}
+
+void Shard::end_snapshots() {
+  phase_ = Phase::replay;
+  if (!committed_ || next_ >= committed_->offset) return finish_replay();
+  const std::string engine = engine_identity();
+  if (engine == committed_->engine) return;
+  const std::string what = fmt::format(
+      "partition {}: {} inputs have to be taken again, but by another engine than before ({}; "
+      "now {})",
+      partition_, committed_->offset - next_, committed_->engine, engine);
+  if (!options_.accept_replay)
+    throw ReplayDiffers(what +
+                        "; run the engine as before and stop it by SIGTERM, which leaves nothing "
+                        "to be taken again, or go on with --accept-replay");
+  options_.say(what);
+}
+
+void Shard::finish_replay() {
+  phase_ = Phase::live;
+  if (!committed_) return;
+  next_ = committed_->offset;
+  if (checksum_ == committed_->checksum) return;
+  const std::string what = fmt::format(
+      "partition {}: what was restored differs from what was answered before offset {} (checksum "
+      "{}, was {}): inputs or snapshots have been changed or deleted, or the program or the "
+      "processor computes otherwise than before",
+      partition_, next_, hex_of(checksum_), hex_of(committed_->checksum));
+  if (!options_.accept_replay)
+    throw ReplayDiffers(what + "; --accept-replay goes on with what was restored");
+  options_.say(what + "; from now on that counts");
+}
+
+// ---- Inputs.
+
+void Shard::take(const Input& input, std::vector<Message>& to) {
+  const bool live = phase_ == Phase::live;
+  std::vector<Message>* const out = live ? &to : nullptr;
+  if (!input.value)
+    take_tombstone(input, out);
+  else if (input.is_import)
+    take_import(input, out);
+  else
+    take_record(input, out);
+  next_ = input.offset + 1;
+  if (live) return;
+  ++replayed_;
+  if (next_ >= committed_->offset) finish_replay();
+}
+
+// Its snapshot has it already.
+bool Shard::is_known(std::string_view key, Offset offset) const {
+  if (phase_ == Phase::live) return false;
+  const auto known = keys_.find(std::string(key));
+  return known != keys_.end() && offset < known->second.included;
+}
+
+void Shard::take_record(const Input& input, std::vector<Message>* to) {
+  if (!input.key && options_.needs_keys)
+    return refuse(input,
+                  "the message has no key, so that nobody can know which partition it belongs to; "
+                  "write it with the key of its model",
+                  to);
+  try {
+    const std::size_t begins = input.value->find_first_not_of(" \t\r\n");
+    if (begins == input.value->npos || (*input.value)[begins] != '{')
+      throw DataError("it is not a JSON object; write one as the value of every message");
+    reader_.read(*input.value, record_);
+  } catch (const DataError& error) {
+    return refuse(input, error.what(), to);
+  }
+  const Value* const key = record_.find(key_field_, key_at_);
+  model_key_ = key == nullptr ? std::string() : key->text;
+  if (is_known(model_key_, input.offset)) return;
+  const Answer* said = engine_.take(record_);
+  const bool refused = said->status == Answer::Status::refused;
+  text_.clear();
+  if (refused) {
+    const std::string reason(said->reason);
+    text_ = refusal(input, reason);
+    answer(input, entry_for(model_key_), true, reason, to);
+  } else {
+    writer_.write(*said, text_);
+    text_.pop_back();  // the line's end
+    answer(input, entry_for(model_key_), false, {}, to);
+  }
+  engine_.learn();
+}
+
+void Shard::take_import(const Input& input, std::vector<Message>* to) {
+  if (!input.key) return refuse(input, "a model to import needs the key it is for", to);
+  model_key_ = *input.key;
+  if (is_known(model_key_, input.offset)) return;
+  try {
+    engine_.put_state(model_key_, as_bytes(*input.value));
+  } catch (const StoreError&) {
+    throw;
+  } catch (const std::runtime_error& error) {
+    return refuse(input, fmt::format("the model cannot be imported: {}", error.what()), to);
+  }
+  text_ = answer_for(model_key_, "imported");
+  answer(input, entry_for(model_key_), false, {}, to);
+}
+
+void Shard::take_tombstone(const Input& input, std::vector<Message>* to) {
+  if (!input.key) return refuse(input, "neither key nor value: there is nothing to forget", to);
+  model_key_ = *input.key;
+  if (is_known(model_key_, input.offset)) return;
+  engine_.forget(model_key_);
+  text_ = answer_for(model_key_, "forgotten");
+  const auto known = keys_.find(model_key_);
+  const bool has_snapshot = known != keys_.end() && known->second.included > 0;
+  answer(input, known == keys_.end() ? nullptr : &*known, false, {}, to);
+  if (known != keys_.end()) drop(*known);
+  if (has_snapshot && to != nullptr)
+    to->push_back({.topic = Topic::state, .partition = partition_, .key = model_key_});
+}
+
+// What says nothing of any model.
+void Shard::refuse(const Input& input, std::string_view reason, std::vector<Message>* to) {
+  engine_.refuse(std::string(reason));
+  text_ = refusal(input, reason);
+  answer(input, nullptr, true, reason, to);
+}
+
+std::string Shard::refusal(const Input& input, std::string_view reason) const {
+  return fmt::format(
+      R"({{"offset":{},"status":"refused","error":{}}})", input.offset,
+      json_of(fmt::format("{}:{}:{}: {}", options_.input, input.partition, input.offset, reason)));
+}
+
+// One for every input, and a letter to the dead for each that was refused.
+void Shard::answer(const Input& input, Entry* key, bool refused, std::string_view reason,
+                   std::vector<Message>* to) {
+  const Chain chain = chained(key == nullptr ? first_chain : key->second.chain, text_);
+  if (key != nullptr) {
+    set_chain(*key, chain);
+    changed(*key, input.offset);
+  }
+  if (to == nullptr) return;
+  const auto text_or_none = [](const std::optional<std::string_view>& view) {
+    return view ? std::optional<std::string>(*view) : std::nullopt;
+  };
+  to->push_back({.topic = Topic::answers,
+                 .partition = partition_,
+                 .key = text_or_none(input.key),
+                 .value = text_,
+                 .headers = {{input_header, fmt::format("{}:{}", partition_, input.offset)},
+                             {chain_header, hex_of(chain)}}});
+  if (!refused) return;
+  to->push_back({.topic = Topic::dead,
+                 .partition = partition_,
+                 .key = text_or_none(input.key),
+                 .value = text_or_none(input.value),
+                 .headers = {{reason_header, std::string(reason)},
+                             {topic_header, options_.input},
+                             {partition_header, std::to_string(partition_)},
+                             {offset_header, std::to_string(input.offset)}}});
+}
+
+// ---- Keys.
+
+// nullptr: there is no model of it.
+Shard::Entry* Shard::entry_for(const std::string& key) {
+  if (key.empty()) return nullptr;
+  if (const auto known = keys_.find(key); known != keys_.end()) return &*known;
+  if (!engine_.knows(key)) return nullptr;
+  Entry& entry = *keys_.emplace(key, Key{}).first;
+  key_bytes_ += key.size();
+  checksum_ += part_of_checksum(key, first_chain);
+  return &entry;
+}
+
+void Shard::set_chain(Entry& key, Chain chain) {
+  checksum_ += part_of_checksum(key.first, chain) - part_of_checksum(key.first, key.second.chain);
+  key.second.chain = chain;
+}
+
+// Models that came at the same time are not all due at the same time.
+void Shard::changed(Entry& key, Offset offset) {
+  if (key.second.first_open >= 0) return;
+  const Offset half = std::max<Offset>(1, snapshot_every_ / 2);
+  const auto jitter = static_cast<Offset>(fnv1a(key.first) >> 1) % half;
+  key.second.first_open = offset;
+  key.second.due = offset + half + jitter;
+  open_.emplace(offset, &key);
+  due_.emplace(key.second.due, &key);
+}
+
+void Shard::saved(Entry& key, Offset included) {
+  if (key.second.first_open >= 0) {
+    open_.erase({key.second.first_open, &key});
+    due_.erase({key.second.due, &key});
+  }
+  key.second.first_open = -1;
+  key.second.included = included;
+}
+
+void Shard::drop(Entry& key) {
+  saved(key, 0);
+  checksum_ -= part_of_checksum(key.first, key.second.chain);
+  key_bytes_ -= key.first.size();
+  keys_.erase(keys_.find(key.first));
+}
+
+// ---- Snapshots.
+
+std::size_t Shard::add_snapshot(Entry& key, std::vector<Message>& to) {
+  const auto state = engine_.state_of(key.first);
+  if (!state) throw std::logic_error("a key is known, but not its model");
+  saved(key, next_);
+  key.second.state_bytes = state->size();
+  ++snapshots_;
+  to.push_back({.topic = Topic::state,
+                .partition = partition_,
+                .key = key.first,
+                .value = std::string(as_text(*state)),
+                .headers = {{included_header, std::to_string(next_)},
+                            {chain_header, hex_of(key.second.chain)},
+                            {engine_header, engine_identity()}}});
+  return state->size();
+}
+
+std::size_t Shard::add_due_snapshots(std::size_t most_bytes, std::vector<Message>& to) {
+  std::size_t bytes = 0;
+  while (bytes < most_bytes && !due_.empty() && due_.begin()->first <= next_)
+    bytes += add_snapshot(*due_.begin()->second, to);
+  return bytes;
+}
+
+std::size_t Shard::add_all_snapshots(std::size_t most_bytes, std::vector<Message>& to) {
+  std::size_t bytes = 0;
+  while (bytes < most_bytes && !open_.empty()) bytes += add_snapshot(*open_.begin()->second, to);
+  return bytes;
+}
+
+Progress Shard::progress() const {
+  return {.offset = next_,
+          .replay_from = open_.empty() ? next_ : open_.begin()->first,
+          .checksum = checksum_,
+          .engine = engine_identity()};
+}
+
+Offset Shard::to_replay() const { return phase_ == Phase::replay ? committed_->offset - next_ : 0; }
+
+std::uint64_t Shard::memory() const {
+  return engine_.memory_of_models() + keys_.size() * bytes_of_key + 2 * key_bytes_;
+}
+
+void Shard::set_memory_beside(std::uint64_t bytes) {
+  engine_.set_memory_beside(bytes + keys_.size() * bytes_of_key + 2 * key_bytes_);
+}
+
+}  // namespace kalstream::fleet

@@ -1,0 +1,228 @@
+#include "fleet/topics.h"
+
+#include <fmt/format.h>
+
+#include "data/dataset.h"
+#include "kafka/producer.h"
+#include "kafka/reading.h"
+#include "view/table.h"
+
+namespace kalstream::fleet {
+namespace {
+
+constexpr std::int64_t largest_snapshot = 16 * 1024 * 1024;  // auto's have up to 7 MB
+
+using TopicSettings = std::map<std::string, std::string>;
+
+// Restoring reads all of it that is not compacted yet.
+const TopicSettings state_settings = {{"cleanup.policy", "compact"},
+                                      {"max.message.bytes", std::to_string(largest_snapshot)},
+                                      {"min.cleanable.dirty.ratio", "0.1"},
+                                      {"segment.bytes", "67108864"}};
+const TopicSettings workers_settings = {{"cleanup.policy", "compact"},
+                                        {"min.cleanable.dirty.ratio", "0.1"},
+                                        {"segment.bytes", "1048576"}};
+const TopicSettings kept_for_ever = {
+    {"cleanup.policy", "delete"}, {"retention.ms", "-1"}, {"retention.bytes", "-1"}};
+
+/// Looks at the topics of a fleet, and says what is wrong with one in the same way for all.
+class Inspector {
+ public:
+  Inspector(kafka::Admin& admin, const TopicNames& names) : admin_(admin), names_(names) {}
+
+  kafka::Topic require(const std::string& name) {
+    auto topic = admin_.describe(name);
+    if (!topic)
+      throw DataError(fmt::format(
+          "the topic {} does not exist; 'kalstream fleet init' creates what a fleet needs", name));
+    return std::move(*topic);
+  }
+
+  void require_partitions(const kafka::Topic& topic, std::int32_t wanted) {
+    if (topic.partitions == wanted) return;
+    const std::string mend =
+        topic.name != names_.state && topic.name != names_.output
+            ? "delete it, and let 'kalstream fleet init' create it again"
+        : topic.partitions < wanted && topic.name == names_.output
+            ? fmt::format(
+                  "kafka-topics.sh --bootstrap-server {} --alter --topic {} --partitions {}",
+                  admin_.configuration().brokers(), topic.name, wanted)
+            : "the number of partitions is fixed for the life of a fleet: begin another, with "
+              "--name and topics that have as many";
+    throw DataError(fmt::format("the topic {} has {} partitions, and needs {}{}; {}", topic.name,
+                                topic.partitions, wanted,
+                                topic.name == names_.state || topic.name == names_.output
+                                    ? fmt::format(", as the input {} has", names_.input)
+                                    : "",
+                                mend));
+  }
+
+  [[noreturn]] void refuse(const kafka::Topic& topic, const std::string& setting,
+                           const std::string& wanted, const std::string& why) {
+    const auto at = topic.settings.find(setting);
+    throw DataError(fmt::format(
+        "the topic {} has {}={}, and needs {}: {}; kafka-configs.sh --bootstrap-server {} --alter "
+        "--entity-type topics --entity-name {} --add-config {}={}",
+        topic.name, setting, at == topic.settings.end() ? "" : at->second, wanted, why,
+        admin_.configuration().brokers(), topic.name, setting, wanted));
+  }
+
+  void require_policy(const kafka::Topic& topic, const std::string& wanted,
+                      const std::string& why) {
+    const auto at = topic.settings.find("cleanup.policy");
+    if (at != topic.settings.end() && at->second != wanted)
+      refuse(topic, "cleanup.policy", wanted, why);
+  }
+
+  void require_at_least(const kafka::Topic& topic, const std::string& setting, std::int64_t least,
+                        const std::string& why) {
+    const std::int64_t value = topic.number(setting);
+    if (value >= 0 && value < least) refuse(topic, setting, std::to_string(least), why);
+  }
+
+ private:
+  kafka::Admin& admin_;
+  const TopicNames& names_;
+};
+
+std::string duration_text(std::int64_t ms) {
+  return ms < 0 ? "for ever" : "for " + view::format_seconds(static_cast<double>(ms) / 1000);
+}
+
+// After a crash inputs are read again: those since the snapshots, and what came meanwhile.
+void check_retention(kafka::Admin& admin, Inspector& inspector, const kafka::Topic& input,
+                     std::int64_t replay, const Say& say) {
+  constexpr std::int64_t least_ms = 10 * 60 * 1000;
+  constexpr std::int64_t least_bytes = 1024 * 1024;
+  inspector.require_policy(input, "delete", "a fleet replays its inputs, and needs all of them");
+  inspector.require_at_least(input, "retention.ms", least_ms,
+                             "inputs are replayed after a crash, and must outlive it");
+  inspector.require_at_least(input, "retention.bytes", least_bytes,
+                             "inputs are replayed after a crash, and must outlive it");
+  const std::int64_t ms = input.number("retention.ms");
+  const std::int64_t bytes = input.number("retention.bytes");
+  if (ms < 0 && bytes < 0) return;
+
+  std::vector<kafka::TopicPartition> first;
+  std::vector<kafka::TopicPartition> last;
+  for (std::int32_t p = 0; p < input.partitions; ++p) {
+    first.push_back({input.name, p, kafka::TopicPartition::beginning});
+    last.push_back({input.name, p, kafka::TopicPartition::end});
+  }
+  first = admin.offsets_at(std::move(first), std::chrono::seconds(10));
+  last = admin.offsets_at(std::move(last), std::chrono::seconds(10));
+  for (std::size_t p = 0; p < first.size(); ++p) {
+    const std::int64_t held = last[p].offset - first[p].offset;
+    if (first[p].offset == 0 || held >= replay) continue;  // nothing was deleted, or enough is left
+    say(fmt::format(
+        "warning: {} [{}] holds {} inputs, older ones are deleted, and a replay may need {} and "
+        "those of an outage: raise its retention (retention.ms={}, retention.bytes={}), or lower "
+        "--snapshot-every",
+        input.name, p, held, replay, ms, bytes));
+    return;
+  }
+  say(
+      fmt::format("{} keeps inputs {}{}; after a crash the last {} of a partition and those of the "
+                  "outage must be there",
+                  input.name, duration_text(ms),
+                  bytes < 0 ? "" : fmt::format(", {} bytes of a partition", bytes), replay));
+}
+
+}  // namespace
+
+std::vector<std::string> create_topics(kafka::Admin& admin, const TopicNames& names,
+                                       std::int32_t partitions, std::int32_t replication) {
+  auto created =
+      admin.create({{.name = names.input, .partitions = partitions, .replication = replication}});
+  if (const auto input = admin.describe(names.input)) partitions = input->partitions;
+  auto others = admin.create({{names.output, partitions, replication, {}},
+                              {names.state, partitions, replication, state_settings},
+                              {names.dead, partitions, replication, {}},
+                              {names.fleet, 1, replication, kept_for_ever},
+                              {names.workers, 1, replication, workers_settings}});
+  created.insert(created.end(), others.begin(), others.end());
+  return created;
+}
+
+std::int32_t check_topics(kafka::Admin& admin, const TopicNames& names, std::int64_t replay,
+                          const Say& say) {
+  Inspector inspector(admin, names);
+  const kafka::Topic input = inspector.require(names.input);
+  const kafka::Topic output = inspector.require(names.output);
+  const kafka::Topic state = inspector.require(names.state);
+  const kafka::Topic dead = inspector.require(names.dead);
+  const kafka::Topic fleet = inspector.require(names.fleet);
+  const kafka::Topic workers = inspector.require(names.workers);
+  inspector.require_partitions(output, input.partitions);
+  inspector.require_partitions(state, input.partitions);
+  inspector.require_partitions(fleet, 1);
+  inspector.require_partitions(workers, 1);
+  inspector.require_policy(state, "compact", "it holds the last snapshot of every model");
+  inspector.require_at_least(state, "max.message.bytes", largest_snapshot, "snapshots are large");
+  inspector.require_at_least(dead, "max.message.bytes", input.number("max.message.bytes"),
+                             "dead letters are as large as inputs");
+  inspector.require_policy(fleet, "delete", "the first of its records counts");
+  if (fleet.number("retention.ms") >= 0)
+    inspector.refuse(fleet, "retention.ms", "-1", "the first of its records counts");
+  if (fleet.number("retention.bytes") >= 0)
+    inspector.refuse(fleet, "retention.bytes", "-1", "the first of its records counts");
+  inspector.require_policy(workers, "compact", "it holds the last word of every worker");
+  check_retention(admin, inspector, input, replay, say);
+  if (state.replication == 1)
+    say("every topic partition has but one copy: if that broker's disk is lost, so are the models");
+  return input.partitions;
+}
+
+FleetRecords read_records(const kafka::Configuration& configuration, const TopicNames& names,
+                          const Say& say) {
+  std::vector<std::string> values;
+  kafka::read_topic(configuration, names.fleet, {0}, say, [&](const kafka::Message& message) {
+    if (message.value()) values.emplace_back(*message.value());
+  });
+  return records_of(values);
+}
+
+namespace {
+
+FleetRecords append_value(const kafka::Configuration& configuration, const TopicNames& names,
+                          const char* key, const std::string& value, const Say& say) {
+  int error = 0;
+  kafka::Producer producer(
+      configuration, [&](const kafka::Delivery& delivery) { error = delivery.error; }, say);
+  producer.produce({.topic = names.fleet, .partition = 0, .key = key, .value = value});
+  const bool sent = producer.flush(std::chrono::seconds(30));
+  if (!sent || error != 0)
+    throw kafka::KafkaError(
+        error, kafka::KafkaError::Kind::plain,
+        fmt::format("the fleet's record cannot be written to {}: {}{}", names.fleet,
+                    error == 0 ? "no answer" : kafka::name_of(error), kafka::advice_for(error)));
+  return read_records(configuration, names, say);
+}
+
+}  // namespace
+
+FleetRecords append_record(const kafka::Configuration& configuration, const TopicNames& names,
+                           const FleetRecord& record, const Say& say) {
+  return append_value(configuration, names, FleetRecord::message_key, to_json(record), say);
+}
+
+FleetRecords append_record(const kafka::Configuration& configuration, const TopicNames& names,
+                           const SchemaRecord& record, const Say& say) {
+  return append_value(configuration, names, SchemaRecord::message_key, to_json(record), say);
+}
+
+KnownFleet find_fleet(const kafka::Configuration& configuration, kafka::Admin& admin,
+                      const std::string& name, const Say& say) {
+  KnownFleet found{.names = TopicNames(name, "", name), .records = {}};
+  if (admin.describe(found.names.fleet))
+    found.records = read_records(configuration, found.names, say);
+  if (!found.records.fleet)
+    throw DataError(fmt::format(
+        "there is no fleet {} at {}; 'kalstream fleet init' begins one, --name names it", name,
+        configuration.brokers()));
+  found.names.input = found.records.fleet->input;
+  found.names.output = found.records.fleet->output;
+  return found;
+}
+
+}  // namespace kalstream::fleet

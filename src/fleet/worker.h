@@ -1,0 +1,119 @@
+// One of a fleet's equal workers: takes the partitions that the group gives it.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "fleet/log.h"
+#include "fleet/shard.h"
+#include "fleet/spill_store.h"
+#include "fleet/transactor.h"
+#include "fleet/worker_status.h"
+#include "monitor/latency.h"
+
+namespace kalstream::fleet {
+
+struct WorkerOptions {
+  ShardOptions shard;
+  std::string instance;
+  Milliseconds transaction{100};
+  /// Inputs of a partition between two snapshots of a model; nothing: as few as keep the time to
+  /// take inputs again within recovery_seconds, but at least so many that it costs little.
+  std::optional<Offset> snapshot_every;
+  double recovery_seconds = 1;
+  std::uint64_t memory = ModelLimits::none;  ///< of all partitions
+  std::filesystem::path spill;               ///< folder for models that do not fit
+  bool has_thread = true;                    ///< for transactions
+};
+
+/// Answers each input once: answers, offsets and due snapshots are committed together. What it
+/// holds that is not committed is worth nothing: when something goes wrong it is thrown away, and a
+/// new worker begins with what is committed.
+class Worker final : private GroupListener {
+ public:
+  /// Joins the group.
+  Worker(WorkerOptions options, Log& log);
+  ~Worker() override;
+
+  /// Some work, waiting for it no longer than so. Throws MembershipLost (begin anew), Fenced (leave
+  /// off), ReplayDiffers, DataError, InputsGone and other std::runtime_errors.
+  void step(Milliseconds most);
+  /// Hands over in order: snapshots of all models that have changed, then leaves the group.
+  void finish();
+
+  WorkerStatus status();
+  /// The models of a partition; nullptr if it is not this worker's, or not live yet.
+  Shard* live(int partition);
+  bool is_restoring() const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  struct Held {
+    std::unique_ptr<SpillStore> store;  // of the shard
+    std::unique_ptr<Shard> shard;
+    std::optional<Progress> committed;  // when it was restored, or left to rest
+    Progress given;                     // to the transactor last
+    Clock::time_point since = Clock::now();
+  };
+
+  void assigned(std::span<const int> partitions) override;
+  void revoked(std::span<const int> partitions) override;
+  void lost(std::span<const int> partitions) override;
+
+  void look_after_waiting();
+  void restore(int partition, const std::optional<Progress>& committed);
+  void read_state(Milliseconds most);
+  void end_state(Held& held);
+  void take_inputs(Milliseconds most);
+  void became_live(Held& held);
+  void restart(int partition, const std::string& why);
+  bool is_full() const;
+  bool is_due() const;
+  void add_snapshots();
+  void fill_progress();
+  void give();
+  void commit_all();
+  void look_at_clock();
+  void share_memory();
+  void tell_status();
+  Offset snapshot_every_of(const Shard& shard) const;
+  void remember_slow(const Shard& shard, std::string_view key, double seconds);
+
+  WorkerOptions options_;
+  Log& log_;
+  std::map<int, Held> held_;
+  std::map<int, Held> resting_;  // revoked, and maybe soon given back
+  std::set<int> waiting_;        // assigned, what is committed is not known yet
+  bool lost_ = false;
+  bool closing_ = false;
+  Batch batch_;
+  std::size_t batch_bytes_ = 0;
+  std::size_t counted_ = 0;  // of its messages
+  Clock::time_point batch_begun_;
+
+  const Clock::time_point started_ = Clock::now();
+  const std::uint64_t program_bytes_;
+  Clock::time_point last_look_ = started_;
+  Clock::time_point last_told_ = started_;
+  std::uint64_t inputs_told_ = 0;
+  double inputs_per_second_ = 0;
+  double seconds_per_input_ = 0;  // lately
+  LatencyHistogram work_;
+  std::vector<SlowKey> slow_;
+  std::uint64_t inputs_ = 0;
+  std::uint64_t refused_ = 0;
+  std::uint64_t replayed_ = 0;
+  std::uint64_t restores_ = 0;
+  double restore_seconds_ = 0;
+  std::uint64_t snapshots_ = 0;
+  std::string told_failure_;
+  Transactor transactor_;  // last: its thread uses the log
+};
+
+}  // namespace kalstream::fleet

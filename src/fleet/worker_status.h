@@ -1,0 +1,64 @@
+// How a worker is doing: for `fleet status`, and for Prometheus.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fleet/log.h"
+#include "monitor/latency.h"
+
+namespace kalstream::fleet {
+
+struct PartitionStatus {
+  int partition = 0;
+  std::string phase;  ///< "waiting", "snapshots", "replay", "live"
+  Offset next = 0;    ///< input to be taken
+  std::optional<Offset> lag;
+  Offset to_replay = 0;
+  std::uint64_t models = 0;
+};
+
+struct SlowKey {
+  std::string key;
+  double seconds = 0;  ///< that its slowest input took lately
+};
+
+struct WorkerStatus {
+  std::string instance;
+  std::string host;
+  std::string version;
+  std::string engine;
+  std::int64_t pid = 0;
+  std::int64_t time_ms = 0;  ///< since 1970
+  double uptime_seconds = 0;
+
+  std::vector<PartitionStatus> partitions;
+  std::vector<SlowKey> slowest;
+
+  std::uint64_t inputs = 0;  ///< answered
+  std::uint64_t refused = 0;
+  double inputs_per_second = 0;
+  std::uint64_t replayed = 0;  ///< inputs, taken again without an answer
+  std::uint64_t restores = 0;  ///< partitions
+  double restore_seconds = 0;  ///< that the last one took
+  std::uint64_t transactions = 0;
+  std::uint64_t aborts = 0;
+  double transaction_seconds = 0;  ///< that the last one took
+  std::uint64_t snapshots = 0;
+  std::uint64_t state_bytes = 0;  ///< of snapshots written
+  std::uint64_t models = 0;
+  std::uint64_t models_in_memory = 0;
+  std::uint64_t memory_bytes = 0;
+  std::uint64_t resident_bytes = 0;
+  LatencySummary work;  ///< of an input
+};
+
+/// What the topic of workers holds; docs/fleet.md describes it.
+std::string to_json(const WorkerStatus& status);
+
+/// As monitor/status.h writes a stream's; with kalstream_fleet_ before every name.
+std::string prometheus_text(const WorkerStatus& status);
+
+}  // namespace kalstream::fleet

@@ -1,0 +1,290 @@
+#include "fleet/worker.h"
+
+#include "fleet/fleet_test_support.h"
+
+namespace kalstream::fleet {
+namespace {
+
+constexpr int partitions = 4;
+using namespace std::chrono_literals;
+
+void run_until_done(MemoryBroker& broker, const TestInputs& inputs, TestWorker& one) {
+  for (int k = 0; k < 100'000 && !all_committed(broker, inputs); ++k) one.worker.step(0ms);
+}
+
+void expect_states(TestWorker& one, Unbroken& unbroken) {
+  std::set<std::string> models;
+  for (const std::string& key : unbroken.models()) {
+    Shard* const shard = one.worker.live(std::stoi(key.substr(1)) % partitions);
+    ASSERT_NE(shard, nullptr);
+    EXPECT_EQ(shard->state_of(key), unbroken.state_of(key)) << key;
+  }
+}
+
+TEST(FleetWorker, AnswersAsOneEngineDoes) {
+  TestFolder folder;
+  MemoryBroker broker(partitions);
+  TestInputs inputs(partitions, 1);
+  inputs.add(broker, 400);
+  const WorkerOptions options = test_options(folder, "one");
+  TestWorker one(broker, options);
+  run_until_done(broker, inputs, one);
+  Unbroken unbroken(options, inputs);
+  EXPECT_EQ(wrong_with_answers(broker, unbroken), "");
+  expect_states(one, unbroken);
+  const auto refused = std::ranges::count(unbroken.answers(), std::string("refused"),
+                                          [](const auto& a) { return a.second; });
+  std::ptrdiff_t dead = 0;
+  for (int p = 0; p < partitions; ++p) dead += std::ssize(broker.committed(Topic::dead, p));
+  EXPECT_EQ(dead, refused);
+  EXPECT_GT(dead, 20);
+}
+
+// The whole of it, killed before its first, second, … step, and begun anew by another process of
+// the same name, which may be killed as well.
+TEST(FleetWorker, CanBeKilledAtEveryStep) {
+  TestFolder folder;
+  const WorkerOptions options = test_options(folder, "one");
+  TestInputs* last = nullptr;
+  int crashes = 0;
+  for (int crash_at = 1;; ++crash_at) {
+    MemoryBroker broker(2);
+    TestInputs inputs(2, 7);
+    inputs.add(broker, 60);
+    last = &inputs;
+    int steps = 0;
+    bool crashed = false;
+    broker.before_step = [&](const std::string&) {
+      ++steps;
+      const bool again = steps == crash_at + 40 || steps == crash_at + 55;
+      if (steps != crash_at && !again) return;
+      crashed = true;
+      throw Crash{};
+    };
+    for (int lives = 0; lives < 10 && !all_committed(broker, inputs); ++lives) {
+      try {
+        TestWorker one(broker, options);
+        run_until_done(broker, inputs, one);
+      } catch (const Crash&) {
+        ++crashes;
+        if (crash_at % 2 == 0) broker.compact();
+      }
+    }
+    broker.before_step = [](const std::string&) {};
+    TestWorker after(broker, options);
+    for (int k = 0; k < 1000; ++k) after.worker.step(0ms);
+    Unbroken unbroken(options, inputs);
+    ASSERT_EQ(wrong_with_answers(broker, unbroken), "") << "killed at " << crash_at;
+    for (const std::string& key : unbroken.models()) {
+      Shard* const shard = after.worker.live(std::stoi(key.substr(1)) % 2);
+      ASSERT_NE(shard, nullptr);
+      ASSERT_EQ(shard->state_of(key), unbroken.state_of(key)) << key << ", " << crash_at;
+    }
+    if (!crashed) break;
+  }
+  EXPECT_NE(last, nullptr);
+  EXPECT_GT(crashes, 100);
+}
+
+// Workers come, go, hang for longer than their session and come back, partitions move, and
+// transactions fail.
+void run_chaos(std::uint64_t seed, bool has_thread, MemoryBroker& broker, TestInputs& inputs,
+               const WorkerOptions& options) {
+  Rng rng(seed);
+  const auto one_in = [&](int n) { return rng.next() % static_cast<std::uint64_t>(n) == 0; };
+  std::map<std::string, std::unique_ptr<TestWorker>> workers;
+  std::map<std::string, int> hangs;  // for so many rounds
+  const std::vector<std::string> names{"a", "b", "c"};
+  int fails = 0;
+  broker.before_step = [&](const std::string& step) {
+    const bool is_of_transaction = step.ends_with("flush") || step.ends_with("send_offsets") ||
+                                   step.ends_with("produce") || step.ends_with("commit");
+    if (is_of_transaction && one_in(60) && ++fails % 2 == 0) throw TransactionFailed("so it is");
+  };
+  int rounds = 0;
+  while ((!all_committed(broker, inputs) || rounds < 400) && ++rounds < 20'000) {
+    const bool quiet = rounds > 2'000;  // at last it must come to an end
+    if (rounds % 20 == 0 && rounds < 400) inputs.add(broker, 20);
+    for (const std::string& name : names) {
+      auto& one = workers[name];
+      if (!one && (quiet ? name == "a" : one_in(10))) {
+        auto mine = options;
+        mine.instance = name;
+        mine.has_thread = has_thread;
+        one = std::make_unique<TestWorker>(broker, mine);
+      }
+      if (!one) continue;
+      if (hangs[name] > 0) {  // its session and its transaction may time out meanwhile
+        if (--hangs[name] == 5) broker.declare_dead(name);
+        if (hangs[name] == 2 && one_in(2)) broker.time_out_transaction(name);
+        continue;
+      }
+      if (!quiet && one_in(150)) {  // killed
+        one.reset();
+        if (one_in(2)) {
+          broker.declare_dead(name);
+          broker.time_out_transaction(name);
+        }
+        continue;
+      }
+      if (!quiet && one_in(150)) hangs[name] = 8;
+      if (!quiet && one_in(100)) broker.rebalance();
+      if (one_in(200)) broker.compact();
+      try {
+        if (!quiet && one_in(150)) {
+          one->worker.finish();
+          one.reset();
+        } else {
+          one->worker.step(0ms);
+        }
+      } catch (const MembershipLost&) {
+        one.reset();
+      } catch (const Fenced&) {
+        one.reset();
+      }
+    }
+    // A member that was killed and does not come back times out.
+    if (rounds % 50 == 0)
+      for (const std::string& name : names)
+        if (!workers[name]) {
+          broker.declare_dead(name);
+          broker.time_out_transaction(name);
+        }
+  }
+  workers.clear();
+  broker.before_step = [](const std::string&) {};
+}
+
+TEST(FleetWorker, SurvivesChaos) {
+  TestFolder folder;
+  const WorkerOptions options = test_options(folder, "");
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    MemoryBroker broker(partitions);
+    TestInputs inputs(partitions, seed);
+    run_chaos(seed, /*has_thread=*/seed % 4 == 0, broker, inputs, options);
+    ASSERT_TRUE(all_committed(broker, inputs)) << seed;
+    Unbroken unbroken(options, inputs);
+    ASSERT_EQ(wrong_with_answers(broker, unbroken), "") << seed;
+    for (const char* name : {"a", "b", "c"}) {
+      broker.declare_dead(name);
+      broker.time_out_transaction(name);
+    }
+    auto mine = options;
+    mine.instance = "after";
+    TestWorker after(broker, mine);
+    for (int k = 0; k < 3000; ++k) after.worker.step(0ms);
+    expect_states(after, unbroken);
+  }
+}
+
+// The control: without transactions the same chaos must be noticed.
+TEST(FleetWorker, ChaosIsNoticedWithoutTransactions) {
+  TestFolder folder;
+  auto options = test_options(folder, "");
+  options.shard.accept_replay = true;
+  int noticed = 0;
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    MemoryBroker broker(partitions);
+    broker.has_transactions = false;
+    TestInputs inputs(partitions, seed);
+    try {
+      run_chaos(seed, false, broker, inputs, options);
+      Unbroken unbroken(options, inputs);
+      noticed += wrong_with_answers(broker, unbroken).empty() ? 0 : 1;
+    } catch (const std::runtime_error&) {
+      ++noticed;
+    }
+  }
+  EXPECT_EQ(noticed, 5);
+}
+
+TEST(FleetWorker, ADrainedWorkerLeavesNothingToReplay) {
+  TestFolder folder;
+  MemoryBroker broker(partitions);
+  TestInputs inputs(partitions, 3);
+  inputs.add(broker, 200);
+  const WorkerOptions options = test_options(folder, "one");
+  {
+    TestWorker one(broker, options);
+    run_until_done(broker, inputs, one);
+    one.worker.finish();
+  }
+  for (int p = 0; p < partitions; ++p) {
+    const Progress progress = progress_of(*broker.progress(p));
+    EXPECT_EQ(progress.replay_from, progress.offset);
+  }
+  TestWorker two(broker, options);
+  for (int k = 0; k < 200; ++k) two.worker.step(0ms);
+  EXPECT_EQ(two.worker.status().replayed, 0);
+  Unbroken unbroken(options, inputs);
+  expect_states(two, unbroken);
+}
+
+TEST(FleetWorker, AReplayThatDiffersIsNotGoneOnWith) {
+  TestFolder folder;
+  MemoryBroker broker(partitions);
+  TestInputs inputs(partitions, 3);
+  inputs.add(broker, 200);
+  WorkerOptions options = test_options(folder, "one");
+  {
+    TestWorker one(broker, options);
+    run_until_done(broker, inputs, one);
+  }
+  options.shard.engine.model.horizon = 1;  // answers otherwise
+  const auto go_on = [&] {
+    TestWorker two(broker, options);
+    for (int k = 0; k < 200; ++k) two.worker.step(0ms);
+  };
+  EXPECT_THROW(go_on(), ReplayDiffers);
+  std::vector<std::string> said;
+  options.shard.accept_replay = true;
+  options.shard.say = [&](const std::string& text) { said.push_back(text); };
+  go_on();
+  EXPECT_TRUE(std::ranges::any_of(
+      said, [](const auto& s) { return s.find("from now on that counts") != s.npos; }));
+}
+
+TEST(FleetWorker, ModelsThatDoNotFitInMemoryAreOnDisk) {
+  TestFolder folder;
+  MemoryBroker broker(partitions);
+  TestInputs inputs(partitions, 4);
+  inputs.add(broker, 300);
+  WorkerOptions options = test_options(folder, "one");
+  options.memory = 1;
+  TestWorker one(broker, options);
+  run_until_done(broker, inputs, one);
+  EXPECT_LE(one.worker.status().models_in_memory, 2u * partitions);
+  EXPECT_GT(one.worker.status().models, 2u * partitions);
+  options.memory = ModelLimits::none;
+  Unbroken unbroken(options, inputs);
+  EXPECT_EQ(wrong_with_answers(broker, unbroken), "");
+  expect_states(one, unbroken);
+}
+
+TEST(FleetWorker, AModelCanBeImported) {
+  TestFolder folder;
+  MemoryBroker broker(1);
+  const WorkerOptions options = test_options(folder, "one");
+  MemoryStore store;
+  Engine engine(options.shard.engine, &store);
+  Record record;
+  RecordReader reader({.format = Format::json});
+  for (int k = 0; k < 20; ++k) {
+    reader.read(R"({"device":"a","x":0.5,"w":)" + std::to_string(k) + R"(,"target":1})", record);
+    engine.take(record);
+  }
+  const Bytes state = *engine.state_of("a");
+  broker.add_input(0, "b", std::string(as_text(state)), {{import_header, "1"}});
+  broker.add_input(0, "b", "nonsense", {{import_header, "1"}});
+  broker.add_input(0, "b", R"({"device":"b","x":0.5,"w":0.5})");
+  TestWorker one(broker, options);
+  for (int k = 0; k < 50; ++k) one.worker.step(0ms);
+  const auto answers = broker.committed(Topic::answers, 0);
+  ASSERT_EQ(answers.size(), 3u);
+  EXPECT_EQ(*answers[0].second->value, R"({"key":"b","status":"imported"})");
+  EXPECT_NE(answers[1].second->value->find("refused"), std::string::npos);
+  EXPECT_NE(answers[2].second->value->find("\"sample\":21,"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace kalstream::fleet

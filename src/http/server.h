@@ -1,0 +1,114 @@
+// An HTTP server: one thread for all connections, answers from any.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <unordered_set>
+
+#include "http/event_stream.h"
+#include "http/guard.h"
+#include "http/message.h"
+
+struct MHD_Connection;
+struct MHD_Daemon;
+
+namespace kalstream::http {
+
+struct ServerOptions {
+  std::string address = "127.0.0.1";  ///< numeric
+  std::uint16_t port = 0;             ///< 0: a free one
+  GuardOptions guard;
+  std::size_t max_body = std::size_t{16} << 20;     ///< of one request
+  std::size_t max_bodies = std::size_t{256} << 20;  ///< of all that wait for an answer
+  unsigned max_connections = 2000;
+  std::chrono::seconds patience{60};  ///< with a client that sends its request, or waits with it
+  std::chrono::seconds sending{300};  ///< with one that takes its answer
+  std::string certificate;            ///< PEM; with both of them TLS is spoken, and nothing else
+  std::string key;
+};
+
+/// A request and the way back: whoever holds it answers, from any thread. The first answer counts.
+class Exchange {
+ public:
+  const Request& request() const { return request_; }
+  /// To take its parts away.
+  Request& request() { return request_; }
+
+  void answer(Response response);
+  void answer(std::shared_ptr<EventStream> events);
+
+  /// What it was answered with, until that is sent; nothing: it was not, or with events.
+  std::optional<Response> response();
+  bool is_answered();
+
+ private:
+  friend class Server;
+
+  void wake();
+
+  std::mutex mutex_;
+  MHD_Connection* connection_ = nullptr;  // nullptr: it is closed
+  bool suspended_ = false;
+  std::optional<Response> response_;
+  std::shared_ptr<EventStream> events_;
+  Request request_;
+  std::size_t counted_ = 0;  // of the body, against the limit
+  bool begun_ = false;       // its headers have been looked at
+  bool asked_ = false;       // the handler has it
+  bool too_large_ = false;
+};
+
+class Server {
+ public:
+  using Handler = std::function<void(const std::shared_ptr<Exchange>&)>;
+
+  /// The handler is called in the server's thread and should not take long. Throws
+  /// std::runtime_error, naming port and address and what to do.
+  Server(ServerOptions options, Handler handler);
+  /// Who has not been answered by then is told that the server stops.
+  ~Server();
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  std::uint16_t port() const { return port_; }
+
+  /// Nobody new is let in; requests under way are answered. Waits until they are, or for so long.
+  void stop(std::chrono::milliseconds most);
+
+  std::size_t connections() const;
+  /// That are under way, but for streams of events.
+  std::size_t requests() const { return requests_; }
+
+ private:
+  struct Link;
+  struct Calls;  // from libmicrohttpd
+
+  void watch();
+
+  ServerOptions options_;
+  Handler handler_;
+  Guard guard_;
+  std::uint16_t port_ = 0;
+  std::atomic<std::size_t> bodies_{0};
+  std::atomic<std::size_t> requests_{0};
+  std::atomic<bool> stopping_{false};
+  mutable std::mutex mutex_;  // of what follows
+  std::unordered_set<Link*> links_;
+  std::unordered_set<std::shared_ptr<Exchange>> suspended_;
+  std::unordered_set<std::shared_ptr<EventStream>> events_;
+  bool ends_ = false;
+  std::condition_variable changed_;
+  int listener_ = -1;
+  MHD_Daemon* daemon_ = nullptr;
+  std::thread watch_;
+};
+
+}  // namespace kalstream::http

@@ -1,0 +1,83 @@
+// The owner of a connection to Kafka: what consumers, producers and administrators have in common.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kafka/configuration.h"
+#include "kafka/error.h"
+#include "kafka/log_filter.h"
+#include "kafka/message.h"
+
+struct rd_kafka_s;
+struct rd_kafka_conf_s;
+struct rd_kafka_error_s;
+
+namespace kalstream::kafka {
+
+using Milliseconds = std::chrono::milliseconds;
+
+/// A handle of librdkafka with the callbacks that all kinds need. What it logs goes to `say`, the
+/// same but once in a while.
+class Client {
+ public:
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
+  rd_kafka_s* handle() const { return handle_.get(); }
+  /// Throws a fatal KafkaError if the client has met one.
+  void require_sound() const;
+  /// What connections have complained of lately, and its code; 0: of nothing.
+  std::pair<int, std::string> last_complaint() const;
+  /// The settings it was made with.
+  const Configuration& configuration() const { return configuration_; }
+
+  /// Offsets at which partitions begin (TopicPartition::beginning) or end, as readers of committed
+  /// messages see it.
+  std::vector<TopicPartition> offsets_at(std::vector<TopicPartition> partitions,
+                                         Milliseconds timeout) const;
+  /// First offset, and the one behind the last, committed or not.
+  std::pair<std::int64_t, std::int64_t> watermarks(const std::string& topic, std::int32_t partition,
+                                                   Milliseconds timeout) const;
+
+ protected:
+  enum class Kind : std::uint8_t { consumer, producer };
+
+  /// Sets the callbacks that only this kind of client has.
+  using Prepare = void (*)(rd_kafka_conf_s*);
+
+  Client(Kind kind, Configuration configuration, Say say, Prepare prepare);
+  ~Client() = default;
+
+  void note_complaint(int code, const std::string& text);
+
+  /// Throws what `error` says, and destroys it; does nothing for nullptr. `doing` begins the text:
+  /// "the transaction cannot be committed".
+  void require(rd_kafka_error_s* error, const std::string& doing) const;
+  void require(int code, const std::string& doing) const;
+  [[noreturn]] void fail(int code, KafkaError::Kind kind, const std::string& doing,
+                         const std::string& details) const;
+
+ private:
+  struct Destroy {
+    void operator()(rd_kafka_s* handle) const;
+  };
+
+  void log(int level, const char* facility, const char* text);
+
+  Configuration configuration_;
+  Say say_;
+  mutable std::mutex mutex_;  // callbacks come from any thread
+  LogFilter filter_;
+  int complaint_code_ = 0;
+  LogFilter::Clock::time_point complained_;
+  std::string complaint_;
+  std::unique_ptr<rd_kafka_s, Destroy> handle_;  // last: goes first, and its callbacks with it
+};
+
+}  // namespace kalstream::kafka

@@ -1,0 +1,223 @@
+#include "kafka/consumer.h"
+
+#include <fmt/format.h>
+
+#include <thread>
+
+#include "kafka/handles.h"
+
+namespace kalstream::kafka {
+
+namespace {
+
+using Steady = std::chrono::steady_clock;
+
+int milliseconds_until(Steady::time_point deadline) {
+  const auto left = std::chrono::ceil<Milliseconds>(deadline - Steady::now());
+  return static_cast<int>(std::max(left, Milliseconds::zero()).count());
+}
+
+Configuration reads_committed(Configuration configuration) {
+  // librdkafka wants a name even from who joins nothing.
+  if (configuration.value("group.id").empty()) configuration.set("group.id", "kalstream");
+  return configuration.set("isolation.level", "read_committed")
+      .set("enable.auto.commit", "false")
+      .set("enable.auto.offset.store", "false")
+      .set("auto.offset.reset", "error");
+}
+
+}  // namespace
+
+void GroupMetadata::Destroy::operator()(rd_kafka_consumer_group_metadata_s* metadata) const {
+  rd_kafka_consumer_group_metadata_destroy(metadata);
+}
+
+void Consumer::prepare(rd_kafka_conf_s* conf) {
+  rd_kafka_conf_set_rebalance_cb(conf, [](rd_kafka_t*, rd_kafka_resp_err_t code,
+                                          rd_kafka_topic_partition_list_t* list, void* client) {
+    static_cast<Consumer*>(static_cast<Client*>(client))->rebalance(code, list);
+  });
+}
+
+Consumer::Consumer(Configuration configuration, Say say)
+    : Client(Kind::consumer, reads_committed(std::move(configuration)), std::move(say), &prepare) {
+  require(rd_kafka_poll_set_consumer(handle()), "Kafka's consumer cannot be started");
+}
+
+Consumer::~Consumer() = default;
+
+void Consumer::subscribe(const std::vector<std::string>& topics, RebalanceListener& listener) {
+  listener_ = &listener;
+  const PartitionList list(rd_kafka_topic_partition_list_new(static_cast<int>(topics.size())));
+  for (const std::string& topic : topics)
+    rd_kafka_topic_partition_list_add(list.get(), topic.c_str(), RD_KAFKA_PARTITION_UA);
+  require(rd_kafka_subscribe(handle(), list.get()), "the group cannot be joined");
+}
+
+void Consumer::rebalance(int code, rd_kafka_topic_partition_list_s* list) {
+  const bool comes = code == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS;
+  const auto partitions = from_list(*list);
+  // No exception may go through librdkafka. And whatever happens, it has to be told that it was
+  // heard, or the group waits.
+  try {
+    if (comes && !closing_) {
+      assigned_ = false;
+      listener_->assigned(partitions);
+      if (assigned_) return;
+      auto from_start = partitions;
+      for (TopicPartition& p : from_start) p.offset = TopicPartition::beginning;
+      assign(from_start);
+      pause(from_start);
+      return;
+    }
+    if (!comes && listener_ != nullptr) {
+      if (assignment_lost())
+        listener_->lost(partitions);
+      else
+        listener_->revoked(partitions);
+    }
+  } catch (...) {
+    thrown_ = std::current_exception();
+  }
+  if (is_cooperative())
+    rd_kafka_error_destroy(comes ? rd_kafka_incremental_assign(handle(), list)
+                                 : rd_kafka_incremental_unassign(handle(), list));
+  else
+    rd_kafka_assign(handle(), nullptr);
+}
+
+bool Consumer::assignment_lost() const { return rd_kafka_assignment_lost(handle()) != 0; }
+
+bool Consumer::is_cooperative() const {
+  const char* const protocol = rd_kafka_rebalance_protocol(handle());
+  return protocol != nullptr && std::string_view(protocol) == "COOPERATIVE";
+}
+
+void Consumer::assign(const std::vector<TopicPartition>& partitions) {
+  assigned_ = true;
+  const PartitionList list = to_list(partitions);
+  constexpr const char* doing = "partitions cannot be assigned";
+  if (is_cooperative())
+    require(rd_kafka_incremental_assign(handle(), list.get()), doing);
+  else
+    require(rd_kafka_assign(handle(), list.get()), doing);
+}
+
+void Consumer::unassign() {
+  require(rd_kafka_assign(handle(), nullptr), "partitions cannot be given back");
+}
+
+void Consumer::pause(const std::vector<TopicPartition>& partitions) {
+  require(rd_kafka_pause_partitions(handle(), to_list(partitions).get()),
+          "partitions cannot be paused");
+}
+
+void Consumer::resume(const std::vector<TopicPartition>& partitions) {
+  require(rd_kafka_resume_partitions(handle(), to_list(partitions).get()),
+          "partitions cannot be resumed");
+}
+
+void Consumer::seek(const std::vector<TopicPartition>& partitions, Milliseconds timeout) {
+  const auto deadline = Steady::now() + timeout;
+  auto left = partitions;
+  while (!left.empty()) {
+    const PartitionList list = to_list(left);
+    require(rd_kafka_seek_partitions(handle(), list.get(), milliseconds_until(deadline)),
+            "the place to read from cannot be set");
+    std::vector<TopicPartition> not_yet;
+    for (int i = 0; i < list->cnt; ++i) {
+      const int code = list->elems[i].err;
+      // One that has just been assigned is not being read yet.
+      if (code == RD_KAFKA_RESP_ERR__STATE && Steady::now() < deadline)
+        not_yet.push_back(left[static_cast<std::size_t>(i)]);
+      else
+        require(code, fmt::format("the place to read {} [{}] from cannot be set",
+                                  list->elems[i].topic, list->elems[i].partition));
+    }
+    left = std::move(not_yet);
+    if (!left.empty()) std::this_thread::sleep_for(Milliseconds(5));
+  }
+}
+
+void Consumer::rethrow() {
+  if (thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
+}
+
+std::optional<Message> Consumer::take(rd_kafka_message_s* raw) {
+  if (raw == nullptr) {
+    rethrow();
+    return {};
+  }
+  Message message(raw);
+  rethrow();
+  if (raw->err == RD_KAFKA_RESP_ERR_NO_ERROR || message.is_end()) return message;
+  require_sound();
+  const char* const details = rd_kafka_message_errstr(raw);
+  if (may_pass(raw->err) || raw->err == RD_KAFKA_RESP_ERR__MAX_POLL_EXCEEDED) {  // then lost()
+    note_complaint(raw->err, details);
+    return {};
+  }
+  fail(raw->err, KafkaError::Kind::plain,
+       raw->rkt == nullptr
+           ? std::string("reading fails")
+           : fmt::format("reading {} [{}] at {} fails", rd_kafka_topic_name(raw->rkt),
+                         raw->partition, raw->offset),
+       details);
+}
+
+std::optional<Message> Consumer::poll(Milliseconds most) {
+  return take(rd_kafka_consumer_poll(handle(), static_cast<int>(most.count())));
+}
+
+std::vector<TopicPartition> Consumer::committed(std::vector<TopicPartition> partitions,
+                                                Milliseconds timeout) const {
+  const PartitionList list = to_list(partitions);
+  require(rd_kafka_committed(handle(), list.get(), static_cast<int>(timeout.count())),
+          "the group's offsets cannot be read");
+  for (int i = 0; i < list->cnt; ++i)
+    require(list->elems[i].err, fmt::format("the group's offset of {} [{}] cannot be read",
+                                            list->elems[i].topic, list->elems[i].partition));
+  return from_list(*list);
+}
+
+std::vector<TopicPartition> Consumer::position(std::vector<TopicPartition> partitions) const {
+  const PartitionList list = to_list(partitions);
+  require(rd_kafka_position(handle(), list.get()), "positions cannot be told");
+  return from_list(*list);
+}
+
+std::vector<TopicPartition> Consumer::assignment() const {
+  rd_kafka_topic_partition_list_t* list = nullptr;
+  require(rd_kafka_assignment(handle(), &list), "the assignment cannot be told");
+  return from_list(*PartitionList(list));
+}
+
+GroupMetadata Consumer::group_metadata() const {
+  return GroupMetadata(rd_kafka_consumer_group_metadata(handle()));
+}
+
+std::string Consumer::member_id() const {
+  char* const id = rd_kafka_memberid(handle());
+  if (id == nullptr) return {};
+  std::string text = id;
+  rd_kafka_mem_free(handle(), id);
+  return text;
+}
+
+bool Consumer::close(Milliseconds timeout) {
+  if (closing_) return rd_kafka_consumer_closed(handle()) != 0;
+  closing_ = true;
+  const auto deadline = Steady::now() + timeout;
+  // In steps, since the call that does it all at once may wait for ever.
+  const Queue queue(rd_kafka_queue_new(handle()));
+  require(rd_kafka_consumer_close_queue(handle(), queue.get()), "the group cannot be left");
+  while (rd_kafka_consumer_closed(handle()) == 0 && Steady::now() < deadline)
+    if (rd_kafka_message_t* const rest =
+            rd_kafka_consume_queue(queue.get(), std::min(100, milliseconds_until(deadline))))
+      rd_kafka_message_destroy(rest);
+  const bool closed = rd_kafka_consumer_closed(handle()) != 0;
+  rethrow();
+  return closed;
+}
+
+}  // namespace kalstream::kafka

@@ -1,0 +1,96 @@
+// Reads topics: as a member of a group, or partitions it is told to.
+#pragma once
+
+#include <exception>
+#include <optional>
+#include <vector>
+
+#include "kafka/client.h"
+
+struct rd_kafka_consumer_group_metadata_s;
+struct rd_kafka_topic_partition_list_s;
+
+namespace kalstream::kafka {
+
+/// Hears of partitions that come and go. Called from within poll() and close(), in their thread;
+/// what it throws comes out there.
+class RebalanceListener {
+ public:
+  virtual ~RebalanceListener() = default;
+  /// These are the consumer's now. Consumer::assign() tells it from where to read them; if that is
+  /// not called here they are paused, until Consumer::seek() and resume().
+  virtual void assigned(const std::vector<TopicPartition>& partitions) = 0;
+  /// These go; the last moment to commit what was done with them. They are unassigned afterwards.
+  virtual void revoked(const std::vector<TopicPartition>& partitions) = 0;
+  /// These are gone already, maybe to somebody else: nothing can be committed any more.
+  virtual void lost(const std::vector<TopicPartition>& partitions) = 0;
+};
+
+/// The group a consumer is a member of, at one moment: what a transaction's offsets belong to.
+class GroupMetadata {
+ public:
+  explicit GroupMetadata(rd_kafka_consumer_group_metadata_s* metadata) : metadata_(metadata) {}
+  const rd_kafka_consumer_group_metadata_s* get() const { return metadata_.get(); }
+
+ private:
+  struct Destroy {
+    void operator()(rd_kafka_consumer_group_metadata_s* metadata) const;
+  };
+  std::unique_ptr<rd_kafka_consumer_group_metadata_s, Destroy> metadata_;
+};
+
+/// Reads committed messages only, commits nothing by itself, and takes no other offset in the place
+/// of one that is gone: these are set here, whatever the configuration says.
+class Consumer : public Client {
+ public:
+  /// Nothing is asked of the group (group.id) before subscribe() or committed().
+  Consumer(Configuration configuration, Say say);
+  /// Leaves without a word, as if it were killed, unless close() was called.
+  ~Consumer();
+
+  /// Joins the group. The listener must outlive the consumer.
+  void subscribe(const std::vector<std::string>& topics, RebalanceListener& listener);
+  /// From the moment it is called no partition is accepted. True if the group has been left in
+  /// time.
+  bool close(Milliseconds timeout);
+  /// What partitions it has are not its own any more, though nobody has told it.
+  bool assignment_lost() const;
+  /// Partitions come and go one by one (cooperative), instead of all at once.
+  bool is_cooperative() const;
+
+  /// Reads these partitions, from their offsets on: of all it has in place of those before, or in
+  /// addition to them where is_cooperative().
+  void assign(const std::vector<TopicPartition>& partitions);
+  void unassign();
+  void pause(const std::vector<TopicPartition>& partitions);
+  void resume(const std::vector<TopicPartition>& partitions);
+  /// Goes to the offsets of these, which are assigned; what was read ahead is dropped.
+  void seek(const std::vector<TopicPartition>& partitions, Milliseconds timeout);
+
+  /// The next message. Throws KafkaError; a partition's failure names it. To be called at least
+  /// every max.poll.interval.ms, whether there is something to read or not.
+  std::optional<Message> poll(Milliseconds most);
+
+  /// The group's offsets, with metadata; no_offset where there is none. Waits for transactions that
+  /// are under way.
+  std::vector<TopicPartition> committed(std::vector<TopicPartition> partitions,
+                                        Milliseconds timeout) const;
+  /// Behind the last message that poll() has given; no_offset before the first.
+  std::vector<TopicPartition> position(std::vector<TopicPartition> partitions) const;
+  std::vector<TopicPartition> assignment() const;
+  GroupMetadata group_metadata() const;
+  std::string member_id() const;
+
+ private:
+  void rebalance(int code, rd_kafka_topic_partition_list_s* list);
+  void rethrow();
+  std::optional<Message> take(rd_kafka_message_s* raw);
+  static void prepare(rd_kafka_conf_s* conf);
+
+  RebalanceListener* listener_ = nullptr;
+  bool closing_ = false;
+  bool assigned_ = false;      // by the listener, within the callback
+  std::exception_ptr thrown_;  // by a callback
+};
+
+}  // namespace kalstream::kafka

@@ -1,0 +1,80 @@
+// What is read from a topic, and what is written to one.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+struct rd_kafka_message_s;
+
+namespace kalstream::kafka {
+
+/// A place in a topic. With `metadata` an offset to be committed, or one that was.
+struct TopicPartition {
+  static constexpr std::int64_t no_offset = -1001;  ///< none is known, or committed
+  static constexpr std::int64_t beginning = -2;
+  static constexpr std::int64_t end = -1;
+
+  std::string topic;
+  std::int32_t partition = 0;
+  std::int64_t offset = no_offset;
+  std::string metadata = {};
+
+  bool operator==(const TopicPartition&) const = default;
+};
+
+/// A header of a message; its value may be null.
+struct Header {
+  std::string_view name;
+  std::optional<std::string_view> value;
+};
+
+/// A message as the broker gave it. Its texts live as long as it does.
+class Message {
+ public:
+  explicit Message(rd_kafka_message_s* message) : message_(message) {}
+
+  std::string topic() const;
+  std::int32_t partition() const;
+  std::int64_t offset() const;
+  std::int64_t timestamp_ms() const;  ///< −1: it has none
+  std::optional<std::string_view> key() const;
+  std::optional<std::string_view> value() const;  ///< null: a tombstone
+  std::vector<Header> headers() const;
+  /// The value of the last header of this name; nothing if there is none, or it is null.
+  std::optional<std::string_view> header(const char* name) const;
+
+  /// No message: its partition has been read up to offset(), where it ended at that moment. Only
+  /// with enable.partition.eof=true.
+  bool is_end() const;
+
+  /// That its texts take, about.
+  std::size_t size() const;
+
+ private:
+  struct Destroy {
+    void operator()(rd_kafka_message_s* message) const;
+  };
+  std::unique_ptr<rd_kafka_message_s, Destroy> message_;
+};
+
+/// A message to be written. Its texts are copied at once.
+struct Outgoing {
+  std::string_view topic;
+  std::int32_t partition = 0;
+  std::optional<std::string_view> key = {};
+  std::optional<std::string_view> value = {};
+  std::span<const Header> headers = {};
+  std::uint64_t tag = 0;  ///< comes back with the delivery report
+};
+
+/// The partition of a key among so many, as Kafka's clients in Java choose it (murmur2), and
+/// librdkafka's with partitioner=murmur2_random; by itself it takes CRC32.
+std::int32_t partition_of(std::string_view key, std::int32_t partitions);
+
+}  // namespace kalstream::kafka

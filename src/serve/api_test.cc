@@ -1,0 +1,250 @@
+// The API as clients see it, held against its own description.
+#include "serve/api.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "http_visitor.h"
+#include "openapi.h"
+#include "serve/door.h"
+#include "serve/openapi.h"
+#include "serve/stream_page.h"
+#include "temporary_folder.h"
+
+namespace kalstream::serve {
+namespace {
+
+using nlohmann::json;
+using test::HttpAnswer;
+using test::HttpVisitor;
+using test::OpenApi;
+
+http::ServerOptions server_options() {
+  http::ServerOptions options;
+  options.max_body = 100'000;
+  return options;
+}
+
+class ThreadsServeApi : public testing::Test {
+ protected:
+  ThreadsServeApi() {
+    ServiceOptions options;
+    options.folder = (folder_.path / "store").string();
+    options.defaults.learner = "rls";
+    options.max_streams = 5;
+    service_.emplace(options);
+    door_.emplace(server_options(), *service_);
+  }
+
+  /// Asks, and holds the answer against the document.
+  HttpAnswer ask(const std::string& method, const std::string& target, const std::string& body = "",
+                 const std::string& type = "application/json", const std::string& headers = "") {
+    HttpVisitor visitor(door_->port());
+    HttpAnswer answer = visitor.ask(method, target, body, type, headers);
+    document_.check(method, target, answer);
+    return answer;
+  }
+  int status(const std::string& method, const std::string& target, const std::string& body = "",
+             const std::string& type = "application/json", const std::string& headers = "") {
+    return ask(method, target, body, type, headers).status;
+  }
+  json get(const std::string& target) { return json::parse(ask("GET", target).body); }
+
+  test::TemporaryFolder folder_{test::in_memory()};
+  std::optional<Service> service_;
+  std::optional<Door> door_;
+  OpenApi document_{std::string(openapi_json())};
+};
+
+constexpr const char* of_a = "/api/v1/streams/a";
+
+std::string at(const std::string& rest) { return of_a + rest; }
+
+std::string samples(int first, int last, const std::string& more = "") {
+  std::string all;
+  for (int t = first; t < last; ++t)
+    all +=
+        "{\"a\":" + std::to_string(t % 7) + more + ",\"target\":" + std::to_string(t % 5) + "}\n";
+  return all;
+}
+
+TEST_F(ThreadsServeApi, EveryRouteIsDescribed) {
+  const auto routes = Api::routes();
+  EXPECT_EQ(std::set<std::string>(routes.begin(), routes.end()), document_.routes());
+}
+
+TEST_F(ThreadsServeApi, TheServerItself) {
+  EXPECT_EQ(ask("GET", "/healthz").body, "ok\n");
+  EXPECT_EQ(ask("GET", "/readyz").body, "ready\n");
+  EXPECT_EQ(get("/openapi.json")["openapi"], "3.1.0");
+  const HttpAnswer page = ask("GET", "/");
+  EXPECT_EQ(page.status, 200);
+  if (page.header("Content-Type").starts_with("text/html")) {
+    EXPECT_NE(page.header("Content-Security-Policy").find("default-src 'none'"), std::string::npos);
+    EXPECT_EQ(page.header("X-Frame-Options"), "DENY");
+  }
+  EXPECT_EQ(status("POST", at("/samples"), samples(0, 5), "application/x-ndjson"), 200);
+  const std::string metrics = ask("GET", "/metrics").body;
+  EXPECT_NE(metrics.find("kalstream_samples_predicted_total{stream=\"a\"}"), std::string::npos)
+      << metrics;
+}
+
+TEST_F(ThreadsServeApi, AStreamsLife) {
+  EXPECT_EQ(get("/api/v1/streams")["streams"].size(), 0U);
+  EXPECT_EQ(status("PUT", of_a, R"({"learner":"rls","interval":0.9,"horizon":2,"surprise":true})"),
+            201);
+  EXPECT_EQ(status("PUT", of_a, R"({"horizon":2,"learner":"rls","interval":0.9,"surprise":true})"),
+            200);
+  EXPECT_EQ(status("PUT", of_a, R"({"learner":"rls"})"), 409);
+  const HttpAnswer one = ask("POST", at("/samples"), R"({"a":1,"target":2})");
+  EXPECT_EQ(json::parse(one.body)["sample"], 1);
+  EXPECT_EQ(status("POST", at("/samples"),
+                   R"([{"a":1,"target":2},{"id":"x","a":2},{"id":"x","target":3},{"b":1},7])"),
+            200);
+  EXPECT_EQ(status("POST", at("/samples"), samples(0, 30), "application/x-ndjson"), 200);
+  const HttpAnswer csv = ask("POST", at("/samples"), "a,target\n1,2\n3,\n", "text/csv");
+  EXPECT_EQ(csv.body.substr(0, 10), "sample,id,");
+  EXPECT_EQ(std::ranges::count(csv.body, '\n'), 3);
+  EXPECT_EQ(get(of_a)["samples"], 35);
+  EXPECT_EQ(get(at("/history?points=10"))["points"]["sample"].size(), 10U);
+  EXPECT_EQ(get(at("/history?target=target"))["target"], "target");
+  EXPECT_EQ(get(at("/models"))["total"], 1);
+  const json forecast =
+      json::parse(ask("POST", at("/forecast?horizon=2"), R"([{"a":1},{"a":2}])").body);
+  EXPECT_EQ(forecast["forecast"].size(), 2U);
+  EXPECT_EQ(forecast["forecast"][1]["interval"].size(), 2U);
+  EXPECT_EQ(json::parse(ask("POST", at("/forecast?horizon=50")).body)["forecast"].size(), 50U);
+  EXPECT_EQ(
+      json::parse(ask("POST", at("/forecast"), "a\n1\n2\n", "text/csv").body)["forecast"].size(),
+      2U);
+  const HttpAnswer snapshot = ask("GET", at("/snapshot"));
+  EXPECT_EQ(status("PUT", at("/snapshot"), snapshot.body, "application/octet-stream"), 204);
+  EXPECT_EQ(get(of_a)["samples"], 35);
+  EXPECT_EQ(status("DELETE", at("/models")), 204);
+  EXPECT_EQ(status("POST", at("/reset")), 200);
+  EXPECT_EQ(get(of_a)["samples"], 0);
+  EXPECT_EQ(status("DELETE", of_a), 204);
+  EXPECT_EQ(status("GET", of_a), 404);
+}
+
+TEST_F(ThreadsServeApi, WhatIsWrongIsSaid) {
+  EXPECT_EQ(status("GET", "/api/v1/nothing"), 404);
+  EXPECT_EQ(status("GET", "/api/v1/streams/../../etc/passwd"), 404);
+  EXPECT_EQ(status("GET", "/api/v1/streams/..%2f..%2fetc"), 400);
+  EXPECT_EQ(status("GET", "/api/v1/streams/%00"), 400);
+  EXPECT_EQ(status("PUT", "/api/v1/streams/.hidden"), 400);
+  EXPECT_EQ(status("PUT", "/api/v1/streams/" + std::string(101, 'x')), 400);
+  EXPECT_EQ(status("PUT", "/api/v1/streams/<script>"), 400);
+  EXPECT_EQ(status("PUT", of_a, "not json"), 422);
+  EXPECT_EQ(status("PUT", of_a, R"({"lerner":"rls"})"), 422);
+  EXPECT_EQ(status("PUT", of_a, R"({"learner":"no such"})"), 422);
+  EXPECT_EQ(status("PUT", of_a, "{}", "text/plain"), 415);
+  EXPECT_EQ(status("PATCH", of_a), 405);
+  EXPECT_EQ(status("DELETE", of_a), 404);
+  EXPECT_EQ(status("POST", at("/reset")), 404);
+  EXPECT_EQ(status("POST", at("/samples?create=false"), R"({"a":1})"), 404);
+  EXPECT_EQ(status("POST", at("/samples"), "a=1", "application/x-www-form-urlencoded"), 415);
+  EXPECT_EQ(status("POST", at("/samples"), "{}", "text/plain"), 415);
+  EXPECT_EQ(status("POST", at("/samples"), "[{\"a\":1}"), 400);
+  EXPECT_EQ(status("GET", of_a), 404);  // none of this has made it
+  EXPECT_EQ(status("POST", at("/samples"), std::string(100'001, ' ')), 413);
+  EXPECT_EQ(status("POST", at("/samples"), samples(0, 3), "application/x-ndjson"), 200);
+  EXPECT_EQ(json::parse(ask("POST", at("/samples"), "{\"a\":").body)["status"], "refused");
+  for (const char* query : {"points=0", "points=x", "points=-1", "points=1e9", "points="})
+    EXPECT_EQ(status("GET", at(std::string("/history?") + query)), 400) << query;
+  EXPECT_EQ(status("GET", at("/history?target=none")), 404);
+  EXPECT_EQ(status("GET", at("/models?sort=size")), 400);
+  EXPECT_EQ(status("GET", at("/models?order=up")), 400);
+  EXPECT_EQ(status("GET", at("/snapshot?key=none")), 404);
+  EXPECT_EQ(status("PUT", at("/snapshot"), "nonsense", "application/octet-stream"), 422);
+  EXPECT_EQ(status("PUT", at("/snapshot"), "{}"), 415);
+  EXPECT_EQ(status("POST", at("/forecast?horizon=1001")), 400);
+  EXPECT_EQ(status("POST", at("/forecast"), "[{\"a\":\"text\"}]"), 422);
+  EXPECT_EQ(status("GET", "/api/v1/events?stream=none"), 404);
+  for (int k = 0; k < 4; ++k) status("PUT", "/api/v1/streams/more" + std::to_string(k));
+  EXPECT_EQ(status("PUT", "/api/v1/streams/one-too-many"), 507);
+  EXPECT_EQ(status("POST", "/api/v1/streams/one-too-many/samples", R"({"a":1})"), 507);
+}
+
+TEST_F(ThreadsServeApi, OtherSitesAreKeptOut) {
+  const std::string sample = R"({"a":1,"target":2})";
+  const std::string json_type = "application/json";
+  EXPECT_EQ(status("POST", at("/samples"), sample, json_type, "Origin: http://evil.example\r\n"),
+            403);
+  EXPECT_EQ(status("POST", at("/samples"), sample, json_type, "Sec-Fetch-Site: cross-site\r\n"),
+            403);
+  EXPECT_EQ(status("GET", "/api/v1/streams", "", "", "Sec-Fetch-Site: same-site\r\n"), 403);
+  HttpVisitor rebound(door_->port());
+  rebound.say("GET /api/v1/streams HTTP/1.1\r\nHost: evil.example\r\n\r\n");
+  const HttpAnswer answer = rebound.answer();
+  EXPECT_EQ(answer.status, 421);
+  document_.check("GET", "/api/v1/streams", answer);
+  EXPECT_EQ(get("/api/v1/streams")["streams"].size(), 0U);
+}
+
+// A key is text, whatever is in it.
+TEST_F(ThreadsServeApi, KeysMayBeAnything) {
+  EXPECT_EQ(status("PUT", of_a, R"({"learner":"rls","key":"k"})"), 201);
+  for (const std::string& key :
+       {std::string("<script>alert(1)</script>"), std::string("../../etc/passwd"),
+        std::string("\r\nSet-Cookie: x=1"), std::string("ä\"\\ \x7f")}) {
+    const json sample = {{"k", key}, {"a", 1}, {"target", 2}};
+    EXPECT_EQ(status("POST", at("/samples"), sample.dump()), 200);
+    std::string escaped;
+    for (const unsigned char c : key) {
+      constexpr const char* digits = "0123456789abcdef";
+      escaped += {'%', digits[c >> 4], digits[c & 15]};
+    }
+    EXPECT_EQ(get(at("/history?key=" + escaped))["points"]["sample"].size(), 1U) << key;
+    EXPECT_EQ(get(at("/history?key=" + escaped))["key"], key);
+    EXPECT_EQ(get(at("/models?search=" + escaped))["models"][0]["key"], key);
+    EXPECT_EQ(status("GET", at("/snapshot?key=" + escaped)), 200);
+    EXPECT_EQ(status("DELETE", at("/models?key=" + escaped)), 204);
+  }
+  EXPECT_EQ(status("DELETE", at("/models")), 400);
+}
+
+TEST_F(ThreadsServeApi, EventsFollowSamples) {
+  EXPECT_EQ(status("POST", at("/samples"), R"({"a":1,"target":2})"), 200);
+  HttpVisitor all(door_->port());
+  HttpVisitor one(door_->port());
+  EXPECT_TRUE(all.say(all.request("GET", "/api/v1/events")));
+  EXPECT_TRUE(one.say(one.request("GET", "/api/v1/events?stream=a")));
+  EXPECT_NE(all.until("event: streams\n"), "");
+  EXPECT_NE(one.until("event: status\n"), "");
+  EXPECT_EQ(status("POST", at("/samples"), R"({"id":7,"a":3})"), 200);
+  EXPECT_NE(one.until("event: point\ndata: {\"stream\":\"a\",\"key\":null,\"sample\":2,"), "");
+  EXPECT_NE(one.until("\"target\":null"), "");
+  EXPECT_EQ(status("POST", at("/samples"), R"({"id":7,"target":9})"), 200);
+  EXPECT_NE(
+      one.until("event: label\ndata: {\"stream\":\"a\",\"key\":null,\"sample\":2,\"target\":9"),
+      "");
+  EXPECT_EQ(status("POST", at("/samples"), "{"), 200);
+  EXPECT_NE(one.until("event: warning\n"), "");
+  EXPECT_NE(all.until("event: warning\n"), "");
+  EXPECT_NE(all.until("\"samples\":2"), "");
+}
+
+TEST(ThreadsServePage, AStreamCanBeLookedAtOnly) {
+  StreamPage page("/var/log/boiler 1.csv", {}, 0);
+  OpenApi document{std::string(openapi_json())};
+  const auto ask = [&](const std::string& method, const std::string& target,
+                       const std::string& body = "") {
+    HttpAnswer answer = HttpVisitor(page.port()).ask(method, target, body);
+    document.check(method, target, answer);
+    return answer;
+  };
+  EXPECT_EQ(json::parse(ask("GET", "/api/v1/streams").body)["streams"][0]["name"], "boiler_1");
+  const std::string stream = "/api/v1/streams/boiler_1";
+  EXPECT_EQ(ask("GET", stream + "/history").status, 200);
+  EXPECT_EQ(ask("GET", stream + "/models").status, 200);
+  EXPECT_EQ(ask("POST", stream + "/samples", "{\"a\":1}").status, 405);
+  EXPECT_EQ(ask("PUT", stream, "{}").status, 405);
+  EXPECT_EQ(ask("DELETE", stream).status, 405);
+  EXPECT_EQ(ask("POST", stream + "/reset").status, 405);
+  EXPECT_EQ(ask("GET", "/metrics").status, 200);
+}
+
+}  // namespace
+}  // namespace kalstream::serve

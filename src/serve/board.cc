@@ -1,0 +1,244 @@
+#include "serve/board.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "io/schema_json.h"
+
+namespace kalstream::serve {
+namespace {
+
+/// JSON without the ends of its lines, and the blanks they begin with: there are none inside of
+/// texts.
+std::string in_one_line(const std::string& json) {
+  std::string line;
+  for (std::size_t at = 0; at < json.size();) {
+    const std::size_t end = std::min(json.find('\n', at), json.size());
+    const std::size_t begin = std::min(json.find_first_not_of(' ', at), end);
+    line.append(json, begin, end - begin);
+    at = end + 1;
+  }
+  return line;
+}
+
+}  // namespace
+
+std::int64_t milliseconds_now() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+Board::Board(std::string name, std::string learner, std::int64_t created, BoardLimits limits,
+             PointBudget& budget)
+    : name_(std::move(name)),
+      learner_(std::move(learner)),
+      created_(created),
+      limits_(limits),
+      budget_(budget) {}
+
+// ---- By the stream.
+
+void Board::settle(const Engine& engine) {
+  const std::lock_guard lock(mutex_);
+  const ModelOptions& model = engine.options().model;
+  keys_ = engine.has_keys();
+  interval_ = model.coverage;
+  horizon_ = model.horizon;
+  if (!engine.settled()) return;
+  settled_ = true;
+  targets_ = engine.schema().target_names();
+  schema_ = in_one_line(schema_json(engine.schema(), nullptr));
+  naive_.emplace(targets_.size());
+  if (keys_) all_ = std::make_unique<Points>(budget_, targets_.size(), limits_.of_key);
+  ++event_;
+}
+
+void Board::answered(const Answer& answer, std::int64_t at) {
+  const bool sample =
+      answer.status == Answer::Status::predicted || answer.status == Answer::Status::learnt;
+  const bool label = answer.status == Answer::Status::labelled;
+  if (!sample && !label) return;
+  const std::lock_guard lock(mutex_);
+  if (!settled_) return;
+  last_ = at;
+  ++event_;
+  Model& model = model_of(answer);
+  model.last = at;
+  model.anomalies += answer.anomaly ? 1 : 0;
+  if (!answer.surprise.empty())
+    model.surprise = surprise_ = *std::ranges::min_element(answer.surprise);
+  score(model, answer);
+  Points& points = points_for(model);
+  if (label) {
+    points.label(answer, false);
+    if (all_) all_->label(answer, true);
+    constexpr std::size_t most = 1000;
+    if (labels_.size() == most) labels_.pop_front();
+    labels_.push_back({event_,
+                       std::string(answer.key),
+                       answer.sample,
+                       {answer.target.begin(), answer.target.end()},
+                       {answer.surprise.begin(), answer.surprise.end()},
+                       answer.anomaly});
+    return;
+  }
+  model.samples = answer.sample;
+  const std::size_t before = points.size();
+  points.add(event_, at, answer, false);
+  if (keys_) points_of_keys_ += points.size() - before;
+  if (all_) all_->add(event_, at, answer, true);
+  if (answer.forecast.empty()) return;
+  Forecast& f = model.forecast;
+  f.time.assign(answer.forecast_time.begin(), answer.forecast_time.end());
+  f.time_is_text = answer.time_is_text;
+  f.value.assign(answer.forecast.begin(), answer.forecast.end());
+  f.interval.assign(answer.forecast_interval.begin(), answer.forecast_interval.end());
+}
+
+// Against the last value: what a stream without a model would say.
+void Board::score(Model& model, const Answer& answer) {
+  if (answer.target.empty()) return;
+  if (!model.last_target.empty()) {
+    if (!answer.prediction.empty()) model.score->add(answer.prediction, answer.target);
+    model.naive->add(model.last_target, answer.target);
+    if (keys_) naive_->add(model.last_target, answer.target);
+  }
+  model.last_target.assign(answer.target.begin(), answer.target.end());
+}
+
+Board::Model& Board::model_of(const Answer& answer) {
+  const auto found = by_key_.find(answer.key);
+  if (found != by_key_.end()) {
+    if (found->second != models_.begin()) models_.splice(models_.begin(), models_, found->second);
+    return models_.front();
+  }
+  if (models_.size() >= limits_.keys) erase(std::prev(models_.end()));
+  Model& model = models_.emplace_front();
+  model.key = answer.key;
+  model.score.emplace(targets_.size());
+  model.naive.emplace(targets_.size());
+  by_key_.emplace(model.key, models_.begin());
+  return model;
+}
+
+// Of keys, those used last have points.
+Points& Board::points_for(Model& model) {
+  if (model.points) {
+    shown_.splice(shown_.begin(), shown_, model.shown);
+  } else {
+    model.points =
+        std::make_unique<Points>(budget_, targets_.size(), keys_ ? limits_.of_key : limits_.points);
+    shown_.push_front(&model);
+    model.shown = shown_.begin();
+  }
+  while (points_of_keys_ > limits_.of_keys && shown_.size() > 1) hide(*shown_.back());
+  return *model.points;
+}
+
+void Board::hide(Model& model) {
+  if (!model.points) return;
+  if (keys_) points_of_keys_ -= model.points->size();
+  shown_.erase(model.shown);
+  model.points.reset();
+}
+
+void Board::erase(Place model) {
+  hide(*model);
+  by_key_.erase(model->key);
+  models_.erase(model);
+}
+
+void Board::forget(const std::string& key) {
+  const std::lock_guard lock(mutex_);
+  if (const auto found = by_key_.find(key); found != by_key_.end()) erase(found->second);
+  ++event_;
+}
+
+void Board::clear() {
+  const std::lock_guard lock(mutex_);
+  while (!models_.empty()) erase(models_.begin());
+  settled_ = false;
+  targets_.clear();
+  schema_ = "null";
+  all_.reset();
+  naive_.reset();
+  labels_.clear();
+  counts_ = {};
+  errors_ = recent_errors_ = {};
+  coverage_recent_ = surprise_ = StreamStatus::unknown;
+  last_ = 0;
+  model_count_ = memory_ = 0;
+  status_ = {};
+  ++event_;
+}
+
+void Board::warned(std::string_view kind, std::string_view text) {
+  constexpr std::size_t most = 200;
+  const std::lock_guard lock(mutex_);
+  if (warnings_.size() == most) warnings_.pop_front();
+  warnings_.push_back({++event_, milliseconds_now(), std::string(kind), std::string(text)});
+}
+
+void Board::count(const Engine& engine) {
+  const Scores* scores = engine.scores();
+  const Models* models = engine.models();
+  const std::lock_guard lock(mutex_);
+  ++event_;
+  counts_ = engine.counts();
+  memory_ = engine.memory();
+  if (models != nullptr) model_count_ = models->in_memory() + models->stored();
+  if (scores == nullptr) return;
+  errors_ = scores->errors().all();
+  recent_errors_ = scores->errors().recent();
+  if (interval_ > 0 && scores->intervals() > 0) coverage_recent_ = scores->recent_coverage();
+}
+
+void Board::set_options(std::string json) {
+  const std::lock_guard lock(mutex_);
+  options_ = std::move(json);
+}
+
+void Board::set_status(StreamStatus status) {
+  const std::lock_guard lock(mutex_);
+  status_ = std::move(status);
+}
+
+// ---- By anybody.
+
+std::uint64_t Board::events() const {
+  const std::lock_guard lock(mutex_);
+  return event_;
+}
+
+StreamStatus Board::status() const {
+  const std::lock_guard lock(mutex_);
+  return status_;
+}
+
+std::vector<std::string> Board::targets() const {
+  const std::lock_guard lock(mutex_);
+  return targets_;
+}
+
+std::optional<std::size_t> Board::target(std::string_view name) const {
+  const std::lock_guard lock(mutex_);
+  if (name.empty()) return 0;
+  const auto found = std::ranges::find(targets_, name);
+  if (found == targets_.end()) return {};
+  return static_cast<std::size_t>(found - targets_.begin());
+}
+
+const Board::Model* Board::find(const View& view) const {
+  if (keys_ && !view.key) return nullptr;
+  const auto found = by_key_.find(keys_ ? *view.key : std::string());
+  return found == by_key_.end() ? nullptr : &*found->second;
+}
+
+const Points* Board::points_of(const View& view) const {
+  if (keys_ && !view.key) return all_.get();
+  const Model* model = find(view);
+  return model == nullptr ? nullptr : model->points.get();
+}
+
+}  // namespace kalstream::serve

@@ -1,0 +1,172 @@
+// What can be seen of a stream while it goes on: by anybody, without waiting for its learner.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/engine.h"
+#include "engine/running_score.h"
+#include "monitor/status.h"
+#include "serve/points.h"
+
+namespace kalstream::serve {
+
+struct BoardLimits {
+  std::size_t points = 5000;     ///< of a stream
+  std::size_t of_key = 2000;     ///< of one key
+  std::size_t of_keys = 50'000;  ///< of all keys together
+  std::size_t keys = 100'000;    ///< that are told of, those used last
+};
+
+/// What is asked of a list of models.
+struct ModelQuery {
+  std::string search;
+  std::string sort = "key";  ///< key, error, surprise, age, samples
+  bool descending = false;
+  std::size_t offset = 0;
+  std::size_t limit = 100;
+};
+
+/// Whose points: those of a key, or all; numbers of one target.
+struct View {
+  std::optional<std::string> key;
+  std::size_t target = 0;
+};
+
+class Board {
+ public:
+  Board(std::string name, std::string learner, std::int64_t created, BoardLimits limits,
+        PointBudget& budget);
+
+  // ---- By the stream.
+  /// Its fields are known, or others than before.
+  void settle(const Engine& engine);
+  void answered(const Answer& answer, std::int64_t at);
+  void warned(std::string_view kind, std::string_view text);
+  /// Counts and scores: after every request.
+  void count(const Engine& engine);
+  /// All that changes slowly: now and then.
+  void set_status(StreamStatus status);
+  void set_options(std::string json);
+  void forget(const std::string& key);
+  /// Nothing has been learnt.
+  void clear();
+
+  // ---- By anybody.
+  const std::string& name() const { return name_; }
+  std::uint64_t events()
+      const;  ///< that there have been, so that one can tell whether there is news
+  StreamStatus status() const;
+  std::vector<std::string> targets() const;
+  /// The place of a target by its name; nothing if there is none. The first, if the name is empty.
+  std::optional<std::size_t> target(std::string_view name) const;
+
+  /// As the API has them (docs/serve.md): a stream; its recent points; its models; …
+  enum class Detail : std::uint8_t { brief, experts, all };
+  std::string stream_json(Detail detail = Detail::brief) const;
+  std::string history_json(const View& view, std::size_t points) const;
+  std::string models_json(const ModelQuery& query) const;
+  std::string experts_json() const;
+  /// … and what has happened since an event, as server-sent events: the last `most` of it, and how
+  /// many were left out.
+  struct News {
+    std::string text;
+    std::size_t events = 0;
+    std::size_t left_out = 0;
+    std::uint64_t last = 0;
+  };
+  News news(const View& view, std::uint64_t since, std::size_t most) const;
+  /// The same of warnings alone.
+  News warnings(std::uint64_t since) const;
+
+ private:
+  struct Forecast {
+    std::vector<std::string> time;
+    bool time_is_text = false;
+    std::vector<double> value;
+    std::vector<Interval> interval;
+  };
+  // What is known of a key; of a stream without keys there is one, with an empty key.
+  struct Model {
+    std::string key;
+    std::unique_ptr<Points> points;     // none: there was no room any more
+    std::list<Model*>::iterator shown;  // where it is in shown_, if it has points
+    Forecast forecast;
+    std::vector<double> last_target;
+    std::optional<RunningScore> score;
+    std::optional<RunningScore> naive;
+    std::uint64_t samples = 0;
+    std::uint64_t anomalies = 0;
+    double surprise = StreamStatus::unknown;
+    std::int64_t last = 0;
+  };
+  struct Label {
+    std::uint64_t event = 0;
+    std::string key;
+    std::uint64_t sample = 0;
+    std::vector<double> target;
+    std::vector<double> surprise;
+    bool anomaly = false;
+  };
+  struct Warned {
+    std::uint64_t event = 0;
+    std::int64_t at = 0;
+    std::string kind;
+    std::string text;
+  };
+  using Place = std::list<Model>::iterator;
+
+  Model& model_of(const Answer& answer);
+  Points& points_for(Model& model);
+  void hide(Model& model);
+  void erase(Place model);
+  void score(Model& model, const Answer& answer);
+  const Model* find(const View& view) const;
+  const Points* points_of(const View& view) const;
+  void append_warnings(News& news, const std::vector<Warned>& warnings) const;
+
+  const std::string name_;
+  const std::string learner_;
+  const std::int64_t created_;
+  const BoardLimits limits_;
+  PointBudget& budget_;
+
+  mutable std::mutex mutex_;  // of all that follows
+  std::uint64_t event_ = 0;
+  bool keys_ = false;
+  bool settled_ = false;
+  double interval_ = 0;
+  std::size_t horizon_ = 0;
+  std::vector<std::string> targets_;
+  std::unique_ptr<Points> all_;  // of all keys
+  std::list<Model> models_;      // the last used first
+  std::unordered_map<std::string_view, Place> by_key_;
+  std::list<Model*> shown_;  // those with points, the last used first
+  std::size_t points_of_keys_ = 0;
+  std::optional<RunningScore> naive_;
+  std::deque<Label> labels_;
+  std::deque<Warned> warnings_;
+  Counts counts_;
+  Errors errors_;
+  Errors recent_errors_;
+  double coverage_recent_ = StreamStatus::unknown;
+  double surprise_ = StreamStatus::unknown;
+  std::int64_t last_ = 0;
+  std::uint64_t model_count_ = 0;
+  std::uint64_t memory_ = 0;
+  StreamStatus status_;
+  std::string options_ = "{}";   // JSON
+  std::string schema_ = "null";  // the same
+};
+
+std::int64_t milliseconds_now();
+
+}  // namespace kalstream::serve

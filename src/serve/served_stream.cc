@@ -1,0 +1,569 @@
+#include "serve/served_stream.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "data/dataset.h"
+#include "kalstream/snapshot.h"
+#include "learner/footprint.h"
+#include "schema/rules.h"
+#include "serve/description.h"
+#include "serve/folders.h"
+#include "stores/file_store.h"
+#include "stores/folder_store.h"
+
+namespace kalstream::serve {
+namespace {
+
+using namespace std::chrono_literals;
+
+// So much may be done while other clients wait: no more than a hundredth of what they would notice.
+constexpr float cheap = 300e-6F;
+constexpr int most_commits = 4;  // at a time: each has a thread
+constexpr std::uint64_t longest_log = std::uint64_t{256} << 20;
+
+std::span<const std::byte> bytes_of_text(std::string_view text) {
+  return std::as_bytes(std::span(text));
+}
+
+/// A learner that would take more memory than there is left is refused before it is made.
+EngineOptions limited(EngineOptions options, const StreamSurroundings& around) {
+  options.max_models = around.max_models;
+  options.memory = around.memory;
+  options.recipe = [make = std::move(options.recipe), around](std::size_t inputs,
+                                                              std::size_t outputs) {
+    Recipe recipe = make(inputs, outputs);
+    recipe.options.validate();
+    const double needed = footprint(recipe.options).bytes;
+    const double left = static_cast<double>(around.memory) -
+                        static_cast<double>(std::min(around.memory, around.memory_used()));
+    if (around.memory != ModelLimits::none && needed > left)
+      throw std::invalid_argument(
+          fmt::format("the learner would take {:.0f} MiB, and {:.0f} MiB are left of --memory; "
+                      "choose a smaller "
+                      "one, delete streams, or allow for more",
+                      needed / 0x1p20, left / 0x1p20));
+    return recipe;
+  };
+  return options;
+}
+
+}  // namespace
+
+/// All that is open.
+struct ServedStream::Parts {
+  Parts(ServedStream& stream, const std::function<void(const std::string&)>& say)
+      : log(stream.folder_, stream.around_.sync, *stream.around_.system),
+        source(stream.name()),
+        monitor({.say = say, .observer = &stream}, source),
+        store(open_store(stream)),
+        engine(limited(engine_options(stream.settings_, say), stream.around_), store.get(),
+               &monitor),
+        checkpoints(source, engine, *store, stream.around_.cadence) {}
+
+  static std::unique_ptr<StateStore> open_store(const ServedStream& stream) {
+    System& system = *stream.around_.system;
+    if (stream.settings_.fields.key.empty())
+      return std::make_unique<FileStore>(stream.folder_ + "/state.kal", system);
+    return std::make_unique<FolderStore>(stream.folder_ + "/models", system);
+  }
+
+  InputLog log;
+  BodyRecords source;
+  StreamMonitor monitor;
+  std::unique_ptr<StateStore> store;
+  Engine engine;
+  Checkpoints checkpoints;
+  Record record;
+  std::optional<AnswerWriter> json;  // once the fields are known
+  std::optional<AnswerWriter> csv;
+  std::uint64_t kept = 1;         // the log's next entry, in the last checkpoint …
+  std::uint64_t kept_before = 1;  // … in the one before it …
+  std::uint64_t being_kept = 1;   // … and in the one under way
+  std::uint64_t checkpoints_seen = 0;
+  std::uint64_t store_failures = 0;
+};
+
+struct ServedStream::Work {
+  Input input;
+  std::shared_ptr<const void> owner;
+  Answered answered;
+  Clock::time_point arrival = Clock::now();
+  bool begun = false;
+  bool ended = false;
+  std::string text;
+  std::uint64_t records = 0;
+  double seconds = 0;
+};
+
+ServedStream::ServedStream(std::string name, StreamSettings settings, std::int64_t created,
+                           std::string folder, StreamSurroundings surroundings)
+    : settings_(std::move(settings)),
+      created_(created),
+      folder_(std::move(folder)),
+      around_(std::move(surroundings)),
+      board_(std::move(name), settings_.learner, created, around_.board, around_.points),
+      strand_(std::make_shared<Strand>(around_.threads)) {
+  board_.set_options(to_json(settings_));
+}
+
+ServedStream::~ServedStream() = default;
+
+std::string ServedStream::failure() const {
+  const std::lock_guard lock(mutex_);
+  return failure_;
+}
+
+// ---- What is asked, in its order.
+
+void ServedStream::run(Done done, std::function<void()> job) {
+  strand_->post(
+      [self = shared_from_this(), done = std::move(done), job = std::move(job)](Clock::time_point) {
+        try {
+          job();
+          done(nullptr);
+        } catch (const Refusal& refusal) {
+          done(&refusal);
+        } catch (const std::exception& error) {
+          const Refusal refusal(500, "failed", error.what());
+          done(&refusal);
+        }
+        return true;
+      });
+}
+
+void ServedStream::open(bool is_new, Done done) {
+  run(std::move(done), [this, is_new] {
+    try {
+      if (is_new) write_description(folder_, name(), created_, settings_, *around_.system);
+      start();
+    } catch (const std::exception& error) {
+      fail(error.what());
+      throw;
+    }
+  });
+}
+
+bool ServedStream::is_cheap(const Input& input) const {
+  return !around_.sync && input.body.size() < 4096 &&
+         work_per_sample_ * static_cast<float>(most_samples(input)) < cheap;
+}
+
+void ServedStream::take(Input input, std::shared_ptr<const void> owner, Answered answered) {
+  auto work = std::make_shared<Work>();
+  work->input = input;
+  work->owner = std::move(owner);
+  work->answered = std::move(answered);
+  const bool at_once = is_cheap(input);
+  auto job = [self = shared_from_this(), work](Clock::time_point until) {
+    return self->step(*work, until);
+  };
+  if (at_once)
+    strand_->run_or_post(std::move(job));
+  else
+    strand_->post(std::move(job));
+}
+
+void ServedStream::put_model(std::string key, std::string state, Done done) {
+  run(std::move(done), [this, key = std::move(key), state = std::move(state)] {
+    require_open();
+    Parts& p = *parts_;
+    if (!p.engine.settled())
+      throw Refusal(409, "not_settled",
+                    "the stream has no fields yet: a sample has to come before a snapshot");
+    const std::optional<Bytes> before = p.engine.state_of(key);
+    try {
+      p.engine.put_state(key, bytes_of_text(state));
+    } catch (const SnapshotError& error) {
+      throw Refusal(422, "bad_snapshot", error.what());
+    }
+    try {
+      p.log.append({.kind = Input::Kind::put, .at = milliseconds_now(), .key = key, .body = state});
+    } catch (const std::exception& error) {  // it must not be there, as it would not last
+      before ? p.engine.put_state(key, *before) : static_cast<void>(p.engine.forget(key));
+      throw Refusal(503, "not_stored", error.what());
+    }
+    p.source.entry = p.log.next();
+    see_engine();
+  });
+}
+
+void ServedStream::forget_model(std::string key, Done done) {
+  run(std::move(done), [this, key = std::move(key)] {
+    require_open();
+    Parts& p = *parts_;
+    if (!p.engine.state_of(key)) throw Refusal(404, "no_model", "there is no model of this key");
+    try {
+      p.log.append({.kind = Input::Kind::forget, .at = milliseconds_now(), .key = key});
+    } catch (const std::exception& error) {
+      throw Refusal(503, "not_stored", error.what());
+    }
+    p.source.entry = p.log.next();
+    p.engine.forget(key);
+    board_.forget(key);
+    see_engine();
+  });
+}
+
+void ServedStream::snapshot(std::string key, Told told) {
+  auto found = std::make_shared<std::optional<Bytes>>();
+  run([found, told = std::move(told)](const Refusal* refusal) { told(std::move(*found), refusal); },
+      [this, found, key = std::move(key)] {
+        require_open();
+        *found = parts_->engine.state_of(key);
+        if (!*found) throw Refusal(404, "no_model", "there is no model of this key");
+      });
+}
+
+void ServedStream::foresee(std::string key, std::size_t horizon, std::optional<Input> inputs,
+                           std::shared_ptr<const void> owner, Foreseen foreseen) {
+  auto found = std::make_shared<Foresight>();
+  auto outputs = std::make_shared<std::size_t>(1);
+  run([=, foreseen =
+              std::move(foreseen)](const Refusal* refusal) { foreseen(*found, *outputs, refusal); },
+      [this, found, outputs, horizon, inputs, owner = std::move(owner), key = std::move(key)] {
+        require_open();
+        std::vector<Record> records;
+        if (inputs) {
+          BodyRecords source(name());
+          source.open(*inputs, Clock::now());
+          Record record;
+          for (auto event = source.next(record); event != Source::Event::end;
+               event = source.next(record)) {
+            if (event == Source::Event::problem)
+              throw Refusal(422, "bad_inputs", source.place() + ": " + source.problem());
+            if (records.size() < horizon) records.push_back(record);
+          }
+        }
+        std::optional<Foresight> said;
+        try {
+          said = parts_->engine.foresee(key, horizon, records);
+        } catch (const std::invalid_argument& error) {
+          throw Refusal(422, "bad_inputs", error.what());
+        }
+        if (!said) throw Refusal(404, "no_model", "there is no model of this key");
+        *outputs = parts_->engine.schema().outputs();
+        *found = std::move(*said);
+      });
+}
+
+void ServedStream::reset(Done done) {
+  run(std::move(done), [this] {
+    mark(folder_, Mark::reset, *around_.system);
+    stop_parts(/*with_checkpoint=*/false);
+    remove_state();
+    start();
+  });
+}
+
+void ServedStream::close(Done done) {
+  run(std::move(done), [this] { stop_parts(/*with_checkpoint=*/true); });
+}
+
+void ServedStream::remove(Done done) {
+  run(std::move(done), [this] {
+    mark(folder_, Mark::removed, *around_.system);
+    stop_parts(/*with_checkpoint=*/false);
+    remove_folder(folder_, *around_.system);
+  });
+}
+
+// ---- Beginning and end.
+
+// What has failed may be possible again: it goes on from what is on disk.
+void ServedStream::require_open() {
+  if (parts_) return;
+  const std::string why = failure();
+  if (why.empty()) throw Refusal(503, "closed", "the stream is closed");
+  const auto now = Clock::now();
+  if (now >= try_again_) {
+    try_again_ = now + 1s;
+    try {
+      start();
+      return;
+    } catch (const std::exception& error) {
+      fail(error.what());
+    }
+  }
+  throw Refusal(503, "unavailable", "the stream cannot be used: " + failure());
+}
+
+void ServedStream::fail(const std::string& why) {
+  around_.say(name() + ": " + why);
+  board_.warned("failed_stream", why);
+  parts_.reset();
+  set_committing(false);
+  const std::lock_guard lock(mutex_);
+  failure_ = why;
+}
+
+void ServedStream::remove_state() {
+  System& system = *around_.system;
+  remove_all_but(folder_, {"stream.json", name_of(Mark::reset)}, system);
+  unmark(folder_, Mark::reset, system);
+}
+
+void ServedStream::start() {
+  parts_.reset();
+  if (is_marked(folder_, Mark::reset, *around_.system)) remove_state();
+  parts_ = std::make_unique<Parts>(
+      *this, [this](const std::string& text) { around_.say(name() + ": " + text); });
+  Parts& p = *parts_;
+  board_.clear();
+  board_.settle(p.engine);
+  p.checkpoints.resume();
+  if (const std::string remark = p.store->remark(); !remark.empty()) {
+    around_.say(name() + ": " + remark);
+    board_.warned("damaged", remark);
+  }
+  p.kept = p.kept_before = p.being_kept = p.source.written_entry = p.source.entry;
+  settle();
+  const auto remarks = p.log.replay(p.source.entry, [this](const Input& input) { replay(input); });
+  p.source.entry = p.log.next();
+  for (const std::string& remark : remarks) {
+    around_.say(name() + ": " + remark);
+    board_.warned("damaged", remark);
+  }
+  see_engine();
+  board_.set_status(p.monitor.status(p.engine, &p.checkpoints));
+  const std::lock_guard lock(mutex_);
+  failure_.clear();
+}
+
+void ServedStream::stop_parts(bool with_checkpoint) {
+  if (!parts_) return;
+  Parts& p = *parts_;
+  p.engine.learn();
+  const bool one_more = with_checkpoint && p.source.entry != p.kept;
+  p.checkpoints.finish(one_more);
+  if (const std::string failure = p.checkpoints.failure(); !failure.empty())
+    around_.say(name() + ": no checkpoint: " + failure);
+  else if (one_more)
+    p.log.remove_before(p.kept);
+  parts_.reset();
+  set_committing(false);
+}
+
+// ---- Samples.
+
+bool ServedStream::step(Work& work, Clock::time_point until) {
+  if (work.ended) return true;
+  std::optional<Refusal> refusal;
+  try {
+    require_open();
+    work_through(work, until);
+    if (!work.ended) return false;
+  } catch (const Refusal& error) {
+    refusal = error;
+  } catch (const std::invalid_argument& error) {
+    refusal.emplace(422, "cannot_learn", error.what());
+  } catch (const SchemaError& error) {
+    refusal.emplace(422, "other_fields", error.what());
+  } catch (const std::exception& error) {
+    fail(error.what());
+    refusal.emplace(503, "store_failed",
+                    fmt::format("{}; the samples are stored, but not answered", error.what()));
+  }
+  work.ended = true;
+  if (parts_) see_engine();
+  work.answered(std::move(work.text), refusal ? &*refusal : nullptr);
+  if (parts_) {
+    const auto begin = Clock::now();
+    parts_->engine.learn();
+    work.seconds += std::chrono::duration<double>(Clock::now() - begin).count();
+  }
+  if (work.records > 0) {
+    constexpr float slow = 0.9F;
+    const auto now = static_cast<float>(work.seconds / static_cast<double>(work.records));
+    work_per_sample_ = slow * work_per_sample_ + (1 - slow) * now;
+    if (now > cheap) work_per_sample_ = std::max<float>(work_per_sample_, now);
+  }
+  return true;
+}
+
+void ServedStream::work_through(Work& work, Clock::time_point until) {
+  Parts& p = *parts_;
+  const bool list = work.input.kind == Input::Kind::array;
+  if (!work.begun) {
+    try {
+      p.log.append(work.input);
+    } catch (const std::exception& error) {
+      throw Refusal(503, "not_stored", fmt::format("{}; nothing was learnt", error.what()));
+    }
+    work.begun = true;
+    p.source.entry = p.log.next();
+    p.source.open(work.input, work.arrival);
+    if (list) work.text = "{\"answers\":[";
+  }
+  const bool json = p.source.is_json();
+  auto now = Clock::now();
+  while (now < until) {
+    const auto event = p.source.next(p.record);
+    if (event == Source::Event::end) {
+      if (list) work.text += "]}\n";
+      work.ended = true;
+      return;
+    }
+    const Answer* answer = take(event);
+    if (answer != nullptr) {
+      Answer placed = *answer;
+      std::string reason;
+      if (answer->status == Answer::Status::refused) {
+        reason = p.source.place() + ": " + std::string(answer->reason);
+        placed.reason = reason;
+        placed.line = p.source.line();
+      }
+      if (list && work.text.back() != '[') work.text += ',';
+      if (json) {
+        (p.json ? *p.json : AnswerWriter({.json = true})).write(placed, work.text);
+      } else if (p.csv) {
+        if (work.text.empty()) p.csv->write_header(work.text);
+        p.csv->write(placed, work.text);
+      }
+      if (list) work.text.pop_back();  // the line's end
+      at_ = work.input.at;
+      p.monitor.answered(placed, p.engine);
+    }
+    ++work.records;
+    const auto after = Clock::now();
+    const double seconds = std::chrono::duration<double>(after - now).count();
+    work.seconds += seconds;
+    p.monitor.worked(seconds);
+    now = after;
+  }
+}
+
+// A store that cannot be read now may be in a moment.
+const Answer* ServedStream::take(Source::Event event) {
+  Parts& p = *parts_;
+  const bool was_settled = p.engine.settled();
+  const Answer* answer = nullptr;
+  if (event == Source::Event::problem) {
+    answer = p.engine.refuse(p.source.problem());
+  } else {
+    try {
+      answer = p.engine.take(p.record);
+    } catch (const StoreError&) {
+      answer = p.engine.take(p.record);
+    }
+  }
+  if (!was_settled && p.engine.settled()) settle();
+  return answer;
+}
+
+// The same as when it came, but nobody waits for answers.
+void ServedStream::replay(const Input& input) {
+  Parts& p = *parts_;
+  try {
+    if (input.kind == Input::Kind::put) {
+      p.engine.put_state(std::string(input.key), bytes_of_text(input.body));
+    } else if (input.kind == Input::Kind::forget) {
+      p.engine.forget(std::string(input.key));
+    } else {
+      p.source.open(input, Clock::now());
+      for (auto event = p.source.next(p.record); event != Source::Event::end;
+           event = p.source.next(p.record)) {
+        if (const Answer* answer = take(event)) board_.answered(*answer, input.at);
+        p.engine.learn();
+      }
+    }
+  } catch (const std::invalid_argument&) {  // nor could it be taken then
+  } catch (const SchemaError&) {
+  } catch (const SnapshotError&) {
+  }
+}
+
+void ServedStream::settle() {
+  Parts& p = *parts_;
+  if (!p.engine.settled()) return;
+  p.monitor.begin(p.engine);
+  p.json.emplace(shape_of(p.engine, /*json=*/true));
+  p.csv.emplace(shape_of(p.engine, /*json=*/false));
+  for (const std::string& remark : remarks(p.engine.schema())) p.monitor.say(remark);
+}
+
+void ServedStream::see_engine() {
+  Parts& p = *parts_;
+  for (const std::string& remark : p.engine.take_remarks()) p.monitor.say(remark);
+  board_.count(p.engine);
+  memory_ = p.engine.memory();
+  ++changes_;
+}
+
+void ServedStream::began(const Engine& engine) { board_.settle(engine); }
+
+void ServedStream::answered(const Answer& answer, const Engine&) { board_.answered(answer, at_); }
+
+void ServedStream::looked(const Engine&, const StreamStatus& status) { board_.set_status(status); }
+
+void ServedStream::warned(Warning kind, const std::string& text) {
+  board_.warned(to_string(kind), text);
+}
+
+// ---- From time to time.
+
+void ServedStream::set_committing(bool now) {
+  if (committing_.exchange(now) != now) *around_.commits += now ? 1 : -1;
+}
+
+void ServedStream::tick(bool a_second_has_passed) {
+  if (a_second_has_passed) {
+    const std::uint64_t changes = changes_;
+    quiet_seconds_ = changes == std::exchange(seen_changes_, changes) ? quiet_seconds_ + 1 : 0;
+  }
+  constexpr int until_nothing_changes = 2;
+  const bool due = a_second_has_passed && quiet_seconds_ <= until_nothing_changes;
+  constexpr int look_again = 15;  // a checkpoint may have become due
+  const bool now_and_then = a_second_has_passed && quiet_seconds_ % look_again == 0;
+  if (!due && !now_and_then && !committing_ && !asked_) return;
+  if (due || now_and_then) status_due_ = true;
+  if (ticking_.exchange(true)) return;
+  strand_->post([self = shared_from_this()](Clock::time_point until) {
+    self->ticking_ = false;
+    if (self->parts_) self->look_at_clock(until);
+    return true;
+  });
+}
+
+void ServedStream::look_at_clock(Clock::time_point until) {
+  Parts& p = *parts_;
+  try {
+    const std::uint64_t own = p.engine.memory();
+    const std::uint64_t all = around_.memory_used();
+    if (p.engine.has_keys()) p.engine.set_memory_beside(all - std::min(all, own));
+    if (committing_ || *around_.commits < most_commits)
+      p.checkpoints.look_at_clock(/*asked=*/asked_.exchange(false) || p.log.bytes() > longest_log,
+                                  /*idle=*/true);
+    while (p.checkpoints.patience() == 0ms && Clock::now() < until) p.checkpoints.go_on(true);
+    if (p.source.written_entry != p.being_kept) {
+      p.being_kept = p.source.written_entry;
+      p.log.begin_file();
+      set_committing(true);
+    }
+    if (const std::string failure = p.checkpoints.failure(); !failure.empty()) {
+      set_committing(false);
+      p.monitor.warn(Warning::failed_checkpoint, "no checkpoint: " + failure);
+    }
+    if (p.checkpoints.written() != p.checkpoints_seen) {
+      p.checkpoints_seen = p.checkpoints.written();
+      set_committing(false);
+      // The one before may have to stand in for this one.
+      p.kept_before = std::exchange(p.kept, p.being_kept);
+      p.log.remove_before(p.kept_before);
+    }
+    const Models* models = p.engine.models();
+    if (models != nullptr && models->store_failures() > p.store_failures) {
+      p.store_failures = models->store_failures();
+      p.monitor.warn(Warning::failed_checkpoint,
+                     "models that should leave memory stay in it: " + models->store_failure());
+    }
+  } catch (const std::exception& error) {
+    p.monitor.warn(Warning::failed_checkpoint, error.what());
+  }
+  if (!status_due_.exchange(false)) return;
+  p.monitor.look_at_clock(p.engine, &p.checkpoints, /*now=*/true);
+}
+
+}  // namespace kalstream::serve

@@ -1,0 +1,148 @@
+// One stream of a service: its learner, what it was given on disk, and what can be seen of it.
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "engine/engine.h"
+#include "ports/ports.h"
+#include "serve/board.h"
+#include "serve/body_records.h"
+#include "serve/input_log.h"
+#include "serve/strand.h"
+#include "stream/answers.h"
+#include "stream/checkpoints.h"
+#include "stream/stream_monitor.h"
+#include "stream/stream_settings.h"
+#include "system/system.h"
+
+namespace kalstream::serve {
+
+/// What all streams of a service have in common.
+struct StreamSurroundings {
+  WorkThreads& threads;
+  PointBudget& points;
+  BoardLimits board;
+  Cadence cadence;
+  bool sync = false;
+  std::size_t max_models = 10'000;           ///< in memory, of one stream
+  std::uint64_t memory = ModelLimits::none;  ///< for all streams
+  std::atomic<int>* commits = nullptr;       ///< under way, of all streams
+  std::function<std::uint64_t()> memory_used = [] { return std::uint64_t{0}; };
+  std::function<void(const std::string&)> say = [](const std::string&) {};
+  System* system = &System::real();
+};
+
+/// What can go wrong with a request, by the status of its answer.
+class Refusal : public std::runtime_error {
+ public:
+  Refusal(unsigned status, std::string code, const std::string& message)
+      : std::runtime_error(message), status_(status), code_(std::move(code)) {}
+  unsigned status() const { return status_; }
+  const std::string& code() const { return code_; }
+
+ private:
+  unsigned status_;
+  std::string code_;
+};
+
+/// Everything asked of it is done in the order it was asked, by the service's threads; what it
+/// tells comes back by a call from there. What has been answered is on disk, and what is on disk is
+/// taken again after a crash.
+class ServedStream : public std::enable_shared_from_this<ServedStream>, private StreamObserver {
+ public:
+  using Clock = std::chrono::steady_clock;
+  /// The answers, as text; or why there are none.
+  using Answered = std::function<void(std::string answers, const Refusal* refusal)>;
+  using Done = std::function<void(const Refusal* refusal)>;
+  using Told = std::function<void(std::optional<Bytes> bytes, const Refusal* refusal)>;
+
+  /// In a folder of its own, with what is kept there. Nothing is opened yet.
+  ServedStream(std::string name, StreamSettings settings, std::int64_t created, std::string folder,
+               StreamSurroundings surroundings);
+  ~ServedStream() override;
+
+  const std::string& name() const { return board_.name(); }
+  const StreamSettings& settings() const { return settings_; }
+  std::int64_t created() const { return created_; }
+  const Board& board() const { return board_; }
+  /// Why it cannot be used; empty: it can.
+  std::string failure() const;
+  std::uint64_t memory() const { return memory_; }
+
+  /// Goes on from what is in the folder, or makes it. The rest waits for it.
+  void open(bool is_new, Done done);
+  /// Samples: `owner` holds what the input refers to. Answers are lines, or the elements of a list.
+  void take(Input input, std::shared_ptr<const void> owner, Answered answered);
+  void put_model(std::string key, std::string state, Done done);
+  void forget_model(std::string key, Done done);
+  void snapshot(std::string key, Told told);
+  using Foreseen =
+      std::function<void(const Foresight& foresight, std::size_t outputs, const Refusal* refusal)>;
+  /// With what may be an input of samples to come; learns nothing.
+  void foresee(std::string key, std::size_t horizon, std::optional<Input> inputs,
+               std::shared_ptr<const void> owner, Foreseen foreseen);
+  /// Same options, nothing learnt.
+  void reset(Done done);
+  /// Lets go of all files, after a checkpoint.
+  void close(Done done);
+  /// Lets go of them, and removes them.
+  void remove(Done done);
+
+  /// From time to time: checkpoints, and what is seen of it.
+  void tick(bool a_second_has_passed);
+  void ask_for_checkpoint() { asked_ = true; }
+
+ private:
+  struct Parts;  // that are made anew by a reset
+  struct Work;   // a request for samples
+
+  void began(const Engine& engine) override;
+  void answered(const Answer& answer, const Engine& engine) override;
+  void looked(const Engine& engine, const StreamStatus& status) override;
+  void warned(Warning kind, const std::string& text) override;
+
+  void start();
+  void replay(const Input& input);
+  bool step(Work& work, Clock::time_point until);
+  void work_through(Work& work, Clock::time_point until);
+  const Answer* take(Source::Event event);
+  void see_engine();
+  void settle();
+  void look_at_clock(Clock::time_point until);
+  void set_committing(bool now);
+  void fail(const std::string& why);
+  void stop_parts(bool with_checkpoint);
+  void remove_state();
+  bool is_cheap(const Input& input) const;
+  void run(Done done, std::function<void()> job);
+  void require_open();
+
+  const StreamSettings settings_;
+  const std::int64_t created_;
+  const std::string folder_;
+  StreamSurroundings around_;
+  Board board_;
+  std::shared_ptr<Strand> strand_;
+  std::unique_ptr<Parts> parts_;  // of the strand alone
+  std::int64_t at_ = 0;           // when what is answered came; the same
+  Clock::time_point try_again_;   // to open it, after it has failed; the same
+  std::atomic<std::uint64_t> memory_{0};
+  std::atomic<float> work_per_sample_{1};  // seconds, lately
+  std::atomic<bool> ticking_{false};       // a tick is posted
+  std::atomic<bool> committing_{false};
+  std::atomic<bool> asked_{false};       // for a checkpoint
+  std::atomic<bool> status_due_{false};  // to be shown anew
+  std::atomic<std::uint64_t> changes_{0};
+  std::uint64_t seen_changes_ = 0;  // by the clock
+  int quiet_seconds_ = 0;
+  mutable std::mutex mutex_;  // of what follows
+  std::string failure_;
+};
+
+}  // namespace kalstream::serve

@@ -1,0 +1,199 @@
+#include "serve/service.h"
+
+#include <fmt/format.h>
+
+#include <condition_variable>
+
+#include "serve/description.h"
+#include "serve/folders.h"
+
+namespace kalstream::serve {
+namespace {
+
+std::string made(const std::string& folder, System& system) {
+  make_folder(folder, system);
+  make_folder(folder + "/streams", system);
+  return folder;
+}
+
+}  // namespace
+
+Service::Service(ServiceOptions options, System& system)
+    : system_(system),
+      options_(std::move(options)),
+      lock_(made(options_.folder, system) + "/lock", system),
+      points_(options_.points),
+      threads_(std::make_unique<WorkThreads>(options_.threads)) {
+  std::vector<std::string> names;
+  const std::string all = options_.folder + "/streams";
+  if (system_.list(all, names) != 0) throw std::runtime_error(all + ": cannot be listed");
+  for (const std::string& name : names) {
+    const std::string folder = all + '/' + name;
+    if (is_marked(folder, Mark::removed, system_)) {
+      remove_folder(folder, system_);
+      continue;
+    }
+    auto description = read_description(folder, system_);
+    if (!description) {  // it was about to be made
+      remove_folder(folder, system_);
+      continue;
+    }
+    const Stream stream =
+        add(description->name, std::move(description->settings), description->created);
+    ++opening_;
+    stream->open(/*is_new=*/false, [this](const Refusal*) { --opening_; });
+  }
+}
+
+Service::~Service() { threads_.reset(); }
+
+std::string Service::folder_of(const std::string& name) const {
+  return options_.folder + "/streams/" + in_hex(name);
+}
+
+StreamSurroundings Service::surroundings() {
+  return {.threads = *threads_,
+          .points = points_,
+          .board = options_.board,
+          .cadence = options_.cadence,
+          .sync = options_.sync,
+          .max_models = options_.max_models,
+          .memory = options_.memory,
+          .commits = &commits_,
+          .memory_used = [this] { return memory_used_.load(); },
+          .say = options_.say,
+          .system = &system_};
+}
+
+Service::Stream Service::add(const std::string& name, StreamSettings settings,
+                             std::int64_t created) {
+  auto stream = std::make_shared<ServedStream>(name, std::move(settings), created, folder_of(name),
+                                               surroundings());
+  streams_[name] = stream;
+  return stream;
+}
+
+// ---- By name.
+
+std::vector<Service::Stream> Service::streams() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<Stream> all;
+  for (const auto& [name, stream] : streams_) all.push_back(stream);
+  return all;
+}
+
+std::vector<std::shared_ptr<const Board>> Service::boards() const {
+  std::vector<std::shared_ptr<const Board>> all;
+  for (const Stream& stream : streams()) all.emplace_back(stream, &stream->board());
+  return all;
+}
+
+std::shared_ptr<const Board> Service::board(const std::string& name) const {
+  const Stream stream = find(name);
+  if (!stream) return nullptr;
+  return {stream, &stream->board()};
+}
+
+Service::Stream Service::find(const std::string& name) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = streams_.find(name);
+  return found == streams_.end() ? nullptr : found->second;
+}
+
+Service::Made Service::make(const std::string& name, StreamSettings settings,
+                            ServedStream::Done done) {
+  if (settings.budget_us > 0)
+    throw std::invalid_argument(
+        "\"budget_us\" depends on the machine, and a stream has to go on elsewhere; give "
+        "\"experts\"");
+  if (settings.jobs > 1)
+    throw std::invalid_argument("\"jobs\": the threads of a server are shared by all its streams");
+  engine_options(settings, [](const std::string&) {});  // complains
+  const std::string options = to_json(settings);
+  std::unique_lock lock(mutex_);
+  if (leaving_.contains(name))
+    throw Refusal(409, "leaving",
+                  "the stream of this name is being deleted; try again in a moment");
+  if (const auto found = streams_.find(name); found != streams_.end()) {
+    const std::string there = to_json(found->second->settings());
+    lock.unlock();
+    if (there != options)
+      throw Refusal(409, "other_options",
+                    "there is a stream of this name with other options: " + there);
+    done(nullptr);
+    return Made::before;
+  }
+  if (streams_.size() >= options_.max_streams)
+    throw Refusal(507, "too_many_streams",
+                  fmt::format("there are {} streams, and there may be no more; delete some, or "
+                              "start the server with a larger --max-streams",
+                              streams_.size()));
+  const Stream stream = add(name, std::move(settings), milliseconds_now());
+  stream->open(/*is_new=*/true, [this, name, done = std::move(done)](const Refusal* refusal) {
+    if (refusal != nullptr) forget(name);
+    done(refusal);
+  });
+  return Made::now;
+}
+
+Service::Stream Service::find_or_make(const std::string& name) {
+  if (Stream stream = find(name)) return stream;
+  make(name, options_.defaults, [](const Refusal*) {});
+  return find(name);
+}
+
+void Service::forget(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  streams_.erase(name);
+  leaving_.erase(name);
+}
+
+void Service::remove(const std::string& name, ServedStream::Done done) {
+  const Stream stream = find(name);
+  if (!stream) throw Refusal(404, "not_found", "there is no stream of this name");
+  {
+    const std::lock_guard lock(mutex_);
+    if (!leaving_.emplace(name, true).second)
+      throw Refusal(409, "leaving", "the stream is being deleted already");
+    streams_.erase(name);
+  }
+  stream->remove([this, name, stream, done = std::move(done)](const Refusal* refusal) {
+    {
+      const std::lock_guard lock(mutex_);
+      leaving_.erase(name);
+    }
+    done(refusal);
+  });
+}
+
+// ---- All of them.
+
+void Service::tick(bool a_second_has_passed) {
+  std::uint64_t memory = 0;
+  for (const Stream& stream : streams()) {
+    memory += stream->memory();
+    stream->tick(a_second_has_passed);
+  }
+  memory_used_ = memory;
+}
+
+void Service::ask_for_checkpoints() {
+  for (const Stream& stream : streams()) stream->ask_for_checkpoint();
+}
+
+void Service::stop() {
+  std::mutex mutex;
+  std::condition_variable changed;
+  const auto all = streams();
+  std::size_t left = all.size();
+  for (const Stream& stream : all)
+    stream->close([&](const Refusal*) {
+      const std::lock_guard lock(mutex);
+      --left;
+      changed.notify_all();
+    });
+  std::unique_lock lock(mutex);
+  changed.wait(lock, [&] { return left == 0; });
+}
+
+}  // namespace kalstream::serve

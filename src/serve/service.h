@@ -1,0 +1,92 @@
+// The streams of one process, by name.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "serve/served_stream.h"
+#include "stores/lock.h"
+
+namespace kalstream::serve {
+
+/// Streams to look at.
+class Boards {
+ public:
+  virtual ~Boards() = default;
+  virtual std::vector<std::shared_ptr<const Board>> boards() const = 0;  ///< by name
+  /// nullptr: there is none.
+  virtual std::shared_ptr<const Board> board(const std::string& name) const = 0;
+};
+
+struct ServiceOptions {
+  std::string folder;
+  StreamSettings defaults;  ///< of a stream that its first sample makes
+  std::size_t max_streams = 200;
+  std::size_t threads = 2;
+  std::size_t max_models = 10'000;
+  std::uint64_t memory = std::uint64_t{1} << 30;
+  std::int64_t points = 2'000'000;  ///< that all streams together show
+  BoardLimits board = {};
+  Cadence cadence = {};
+  bool sync = false;
+  std::function<void(const std::string&)> say = [](const std::string&) {};
+};
+
+class Service final : public Boards {
+ public:
+  using Stream = std::shared_ptr<ServedStream>;
+
+  /// Begins to open all streams in the folder, which is made if it is not there. Throws
+  /// std::runtime_error if it cannot be used, or another process has it.
+  explicit Service(ServiceOptions options, System& system = System::real());
+  ~Service() override;
+
+  /// All streams of the folder are open, or have said why not.
+  bool is_ready() const { return opening_ == 0; }
+
+  std::vector<std::shared_ptr<const Board>> boards() const override;
+  std::shared_ptr<const Board> board(const std::string& name) const override;
+  Stream find(const std::string& name) const;  ///< nullptr: there is none
+
+  enum class Made : std::uint8_t { now, before };
+  /// `done` is called when it can be used. Throws Refusal if there is one of other options, or may
+  /// be no more; std::invalid_argument if the options mean nothing.
+  Made make(const std::string& name, StreamSettings settings, ServedStream::Done done);
+  /// The stream, made with the default options if there is none.
+  Stream find_or_make(const std::string& name);
+  void remove(const std::string& name, ServedStream::Done done);
+
+  /// From time to time.
+  void tick(bool a_second_has_passed);
+  void ask_for_checkpoints();
+  /// Checkpoints of all, and waits for them. Nothing can be asked any more.
+  void stop();
+
+  std::uint64_t memory_used() const { return memory_used_; }
+
+ private:
+  Stream add(const std::string& name, StreamSettings settings, std::int64_t created);
+  StreamSurroundings surroundings();
+  std::vector<Stream> streams() const;
+  void forget(const std::string& name);
+  std::string folder_of(const std::string& name) const;
+
+  System& system_;
+  ServiceOptions options_;
+  Lock lock_;
+  PointBudget points_;
+  std::atomic<std::uint64_t> memory_used_{0};
+  std::atomic<std::size_t> opening_{0};
+  std::atomic<int> commits_{0};
+  mutable std::mutex mutex_;  // of what follows
+  std::map<std::string, Stream> streams_;
+  std::map<std::string, bool> leaving_;   // being removed
+  std::unique_ptr<WorkThreads> threads_;  // the first to go
+};
+
+}  // namespace kalstream::serve

@@ -1,0 +1,111 @@
+#include "serve/strand.h"
+
+#include <pthread.h>
+
+#include <csignal>
+#include <utility>
+
+namespace kalstream::serve {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr auto turn = 10ms;
+
+}  // namespace
+
+WorkThreads::WorkThreads(std::size_t threads) {
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  for (std::size_t k = 0; k < threads; ++k) threads_.emplace_back([this] { work(); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+WorkThreads::~WorkThreads() {
+  {
+    const std::lock_guard lock(mutex_);
+    ends_ = true;
+  }
+  changed_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+  // Jobs may hold those who hold their strand.
+  for (const auto& strand : waiting_) strand->jobs_.clear();
+}
+
+void WorkThreads::add(std::shared_ptr<Strand> strand) {
+  {
+    const std::lock_guard lock(mutex_);
+    waiting_.push_back(std::move(strand));
+  }
+  changed_.notify_one();
+}
+
+void WorkThreads::work() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [this] { return ends_ || !waiting_.empty(); });
+    if (ends_) return;
+    const std::shared_ptr<Strand> strand = std::move(waiting_.front());
+    waiting_.pop_front();
+    lock.unlock();
+    strand->take_turn();
+    lock.lock();
+  }
+}
+
+void Strand::post(Job job) {
+  const std::lock_guard lock(mutex_);
+  jobs_.push_back(std::move(job));
+  if (!std::exchange(running_, true)) threads_.add(shared_from_this());
+}
+
+bool Strand::run_or_post(Job job) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (running_) {
+      jobs_.push_back(std::move(job));
+      return false;
+    }
+    running_ = true;
+  }
+  const bool done = job(Clock::now() + turn);
+  {
+    const std::lock_guard lock(mutex_);
+    if (!done) jobs_.push_front(std::move(job));
+  }
+  go_on();
+  return true;
+}
+
+bool Strand::is_busy() const {
+  const std::lock_guard lock(mutex_);
+  return running_;
+}
+
+void Strand::take_turn() {
+  const auto end = Clock::now() + turn;
+  do {
+    Job job;
+    {
+      const std::lock_guard lock(mutex_);
+      if (jobs_.empty()) break;
+      job = std::move(jobs_.front());
+      jobs_.pop_front();
+    }
+    if (job(end)) continue;
+    const std::lock_guard lock(mutex_);
+    jobs_.push_front(std::move(job));
+  } while (Clock::now() < end);
+  go_on();
+}
+
+void Strand::go_on() {
+  const std::lock_guard lock(mutex_);
+  running_ = !jobs_.empty();
+  if (running_) threads_.add(shared_from_this());
+}
+
+}  // namespace kalstream::serve
