@@ -7,14 +7,39 @@ BUILD_PACKAGES := g++ cmake ninja-build pkg-config libcli11-dev libfmt-dev nlohm
   librdkafka-dev libsqlite3-dev zlib1g-dev
 TEST_PACKAGES := libgtest-dev libgmock-dev libeigen3-dev libmatio-dev
 JOBS := $(shell nproc)
+PYTHON_VENV := build/python-venv
 
 packages:
 	@tools/install-packages.sh $(BUILD_PACKAGES)
 
 # The program and the library, optimised: build/release/kalstream
 build: packages
-	@cmake --preset release -DKALSTREAM_BUILD_TESTS=OFF >/dev/null
+	@cmake --preset release -DKALSTREAM_BUILD_TESTS=OFF -DCMAKE_INSTALL_LIBDIR=$(LIBDIR) >/dev/null
 	@cmake --build --preset release -j $(JOBS)
+
+# The program with its manual pages, completions and service, and the libraries: make install PREFIX=/usr DESTDIR=…
+.PHONY: install
+PREFIX := /usr/local
+LIBDIR := lib
+SHARE = $(DESTDIR)$(PREFIX)/share
+
+install: build
+	@tools/install-packages.sh python3
+	cmake --install build/release --prefix $(PREFIX) --strip
+	tools/program-files.py build/release/kalstream $(SHARE)
+	install -D -m 644 packaging/kalstream@.service $(DESTDIR)$(PREFIX)/lib/systemd/system/kalstream@.service
+	@test $(PREFIX) = /usr || sed -i 's|/usr/bin/|$(PREFIX)/bin/|' $(DESTDIR)$(PREFIX)/lib/systemd/system/kalstream@.service
+
+# Debian packages, under build/deb: kalstream, libkalstream0, libkalstream-dev, python3-kalstream
+.PHONY: deb
+deb: $(PYTHON_VENV)/ready
+	@tools/install-packages.sh g++ dpkg-dev lintian
+	rm -rf build/deb
+	$(MAKE) install PREFIX=/usr LIBDIR=lib/$$(gcc -print-multiarch) DESTDIR=$(CURDIR)/build/deb/tree
+	$(PYTHON_VENV)/bin/pip wheel --quiet --no-deps --wheel-dir build/deb/wheel .
+	python3 -m zipfile -e build/deb/wheel/*.whl build/deb/python
+	packaging/deb.sh build/deb/tree build/deb $$(build/release/kalstream --version | sed -n 's/^kalstream //p') build/deb/python
+	lintian --fail-on error build/deb/*.deb
 
 # Watch several learners on a generated stream; under a minute
 demo: build
@@ -168,7 +193,6 @@ fuzz: packages
 
 # The Python package, beside the program: PYTHONPATH=build/release/python build/python-venv/bin/python
 .PHONY: python test-python test-python-full wheel docs bench-river
-PYTHON_VENV := build/python-venv
 PYTHON := $(PYTHON_VENV)/bin/python
 
 $(PYTHON_VENV)/ready: python/requirements-test.txt
