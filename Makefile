@@ -80,7 +80,7 @@ browser-packages: page-packages
 test-browser: browser-packages test-packages $(BROWSER)/node_modules/ready
 	cmake --preset release -DKALSTREAM_BUILD_TESTS=ON >/dev/null
 	cmake --build --preset release -j $(JOBS) --target kalstream_cli
-	cd $(BROWSER) && KALSTREAM=$(CURDIR)/build/release/kalstream node --test page.test.mjs
+	cd $(BROWSER) && KALSTREAM=$(CURDIR)/build/release/kalstream node --test unit.test.mjs page.test.mjs
 	cd $(BROWSER) && KALSTREAM=$(CURDIR)/build/release/kalstream node --test load.test.mjs
 
 $(BROWSER)/node_modules/ready: $(BROWSER)/package-lock.json | page-packages
@@ -208,6 +208,7 @@ python: packages $(PYTHON_VENV)/ready
 	@cmake --build --preset release -j $(JOBS) --target kalstream_python kalstream_cli
 
 test-python: python
+	@tools/install-packages.sh curl openssl
 	PYTHONPATH=build/release/python $(PYTHON) -m pytest -m 'not slow'
 
 # Also what takes longer, and the package as pip builds and installs it

@@ -37,7 +37,7 @@ else()
 endif()
 
 if(page_left_out)
-  message(STATUS "The live page is left out: ${page_left_out}. `kalstream serve` works without it.")
+  message(NOTICE "The live page is left out: ${page_left_out}. `kalstream serve` works without it.")
   file(CONFIGURE OUTPUT ${page_build}/live_page.cc @ONLY CONTENT
        "#include \"page/live_page.h\"\n\nkalstream::LivePage kalstream::live_page() { return {}; }\n")
 else()

@@ -8,6 +8,7 @@ order; then reads all answers back and compares them with those of one `kalstrea
 
 import argparse
 import collections
+import math
 import os
 import pathlib
 import shutil
@@ -71,7 +72,6 @@ class Demo:
         self.workers = {}
         self.owners = {}  # of partitions, as the group has them
         self.history = collections.defaultdict(list)  # answers in each tick, by worker
-        self.delays = []
         self.sent = 0
 
     def fleet(self, *verbs):
@@ -99,7 +99,7 @@ class Demo:
                 getattr(self, script.popleft()[1])()
             self.send(now)
             self.answers.poll(0.02)
-            if now >= next_tick:
+            if script and now >= next_tick:
                 next_tick += TICK
                 seen = self.tick(seen)
         self.judge()
@@ -115,7 +115,6 @@ class Demo:
     def tick(self, seen):
         self.look()
         new = self.answers.messages[seen:]
-        self.delays = [1000 * (time.time() - message.time) for message in new] or self.delays
         of = collections.Counter(self.owners.get(message.partition, "?") for message in new)
         for name in self.workers:
             self.history[name].append(of[name])
@@ -139,10 +138,10 @@ class Demo:
         lines = [f"  {paint('readings', 1)} {self.sent:>8,}    {paint('answers', 1)} {answered:>8,}    "
                  f"waiting {self.sent - answered:>6,}    {seconds // 60}:{seconds % 60:02d}", ""]
         wide = max(20, min(72, shutil.get_terminal_size().columns - 36))
-        most = max(1, *(n for counts in self.history.values() for n in counts[-wide:]))
+        most = 0.7 * TICK * self.options.rate  # a backlog that is worked off reaches the top
         for name, worker in self.workers.items():
             mine = sorted(p for p, owner in self.owners.items() if owner == name)
-            bars = "".join(BARS[-(-8 * n // most)] for n in self.history[name][-wide:])
+            bars = "".join(BARS[min(8, math.ceil(8 * n / most))] for n in self.history[name][-wide:])
             state = f"{len(mine):>2} partitions" if worker.runs() else paint("not running  ", 31)
             lines.append(f"  {name}  {state:<13}  {paint(bars.rjust(wide), 36)}")
         return [*lines, "", paint("  answers in each half second, by the worker that has the partition", 2)]

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """live.py KALSTREAM [--port 8080] [--data DIR] [--speed 10]: `kalstream serve` with something to look at.
 
-Starts the server on this machine only, with a folder that is gone afterwards, and feeds it: generated streams with several
-learners, an hourly series with a forecast, two hundred sensors by key, an anomaly now and then; with --data
-also the CSV files of a folder, row by row. Ends with Ctrl-C.
+Starts the server on this machine only, with a folder that is gone afterwards, and feeds it: generated
+streams with several learners, an hourly series with a forecast, two hundred sensors by key, an anomaly now
+and then; with --data also the CSV files of a folder, row by row. Ends with Ctrl-C.
 """
 
 import argparse
@@ -42,9 +42,15 @@ def electricity(dice):
         weather = 0.98 * weather + dice.gauss(0, 0.4)
         busy += 0.25 * ((1.0 if hour.weekday() < 5 else 0.75) - busy)
         temperature = 9 - 6 * math.cos(2 * math.pi * (hour.hour - 4) / 24) + weather
-        shape = 1 + 0.3 * math.sin(math.pi * (hour.hour - 8) / 12) + 0.1 * math.sin(math.pi * (hour.hour - 4) / 6)
+        shape = (
+            1 + 0.3 * math.sin(math.pi * (hour.hour - 8) / 12) + 0.1 * math.sin(math.pi * (hour.hour - 4) / 6)
+        )
         load = 55 * busy * shape - 0.6 * temperature + dice.gauss(0, 0.8)
-        yield {"time": hour.strftime("%Y-%m-%d %H:%M:%S"), "temperature": round(temperature, 2), "load": round(load, 2)}
+        yield {
+            "time": hour.strftime("%Y-%m-%d %H:%M:%S"),
+            "temperature": round(temperature, 2),
+            "load": round(load, 2),
+        }
         hour += datetime.timedelta(hours=1)
 
 
@@ -58,13 +64,17 @@ def sensors(dice):
         yield {
             "device": f"sensor-{device:03d}",
             "pressure": round(3 + math.sin(phase / 3) + dice.gauss(0, 0.05), 4),
-            "flow": round(20 + device / 10 + 5 * math.sin(phase) + 2 * math.sin(phase / 3) + dice.gauss(0, 0.3), 4),
+            "flow": round(
+                20 + device / 10 + 5 * math.sin(phase) + 2 * math.sin(phase / 3) + dice.gauss(0, 0.3), 4
+            ),
         }
 
 
 def generated(program, arguments):
     """What `kalstream generate` writes, over and over."""
-    text = subprocess.run([program, "generate", *arguments, "--rows", "20000"], capture_output=True, text=True, check=True).stdout
+    text = subprocess.run(
+        [program, "generate", *arguments, "--rows", "20000"], capture_output=True, text=True, check=True
+    ).stdout
     names, *rows = (line.split(",") for line in text.splitlines())
     for row in itertools.cycle(rows):
         yield {name: float(value) for name, value in zip(names, row)}
@@ -117,7 +127,9 @@ class Feeder(threading.Thread):
 
 def put(port, name, options):
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-    connection.request("PUT", f"/api/v1/streams/{name}", json.dumps(options), {"Content-Type": "application/json"})
+    connection.request(
+        "PUT", f"/api/v1/streams/{name}", json.dumps(options), {"Content-Type": "application/json"}
+    )
     answer = connection.getresponse()
     text = answer.read()
     if answer.status >= 300:
@@ -153,7 +165,9 @@ def main():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
 
     with tempfile.TemporaryDirectory(prefix="kalstream-live-") as folder:
-        server = subprocess.Popen([options.kalstream, "serve", "--port", str(options.port), "--store", folder + "/store", "--quiet"])
+        server = subprocess.Popen(
+            [options.kalstream, "serve", "--port", str(options.port), "--store", folder + "/store", "--quiet"]
+        )
         try:
             wait_until_ready(server, options.port)
             dice = random.Random(20261116)
@@ -167,11 +181,21 @@ def main():
             load = disturbed(electricity(dice), "load", random.Random(7))
             feed("electricity", load, {"learner": "auto", "target": "load", "horizon": 48}, first=900)
             everything = disturbed(sensors(random.Random(3)), "flow", random.Random(4), every=1500)
-            feed("sensors", everything, {"learner": "ar", "inputs": "none", "target": "flow", "key": "device"}, 4 * options.speed, 8000)
+            feed(
+                "sensors",
+                everything,
+                {"learner": "ar", "inputs": "none", "target": "flow", "key": "device"},
+                4 * options.speed,
+                8000,
+            )
             for name, (arguments, wanted) in GENERATED.items():
                 feed(name, generated(options.kalstream, arguments), wanted)
             for path in sorted(options.data.glob("*.csv"))[:20] if options.data else []:
-                feed("".join(c if c.isalnum() or c in "-_" else "-" for c in path.stem), replayed(path), {"learner": "auto"})
+                feed(
+                    "".join(c if c.isalnum() or c in "-_" else "-" for c in path.stem),
+                    replayed(path),
+                    {"learner": "auto"},
+                )
             for feeder in feeders:
                 feeder.ready.wait()
             print(f"Look at http://127.0.0.1:{options.port}/ ; Ctrl-C ends it.", flush=True)

@@ -100,6 +100,10 @@ class FleetWorker {
         instance_(fleet::take_instance(a.instance, a.cache.empty()
                                                        ? fleet::default_cache(name_)
                                                        : std::filesystem::path(a.cache))),
+        cache_(instance_.folder,
+               fmt::format("{} {} {}", configuration_.brokers(), fleet_.names.state,
+                           to_json(*fleet_.records.fleet)),
+               say_to_people),
         metrics_(a, say_to_people) {
     fleet::use_kernels(*fleet_.records.fleet);
     options_.instance = instance_.name;
@@ -107,6 +111,7 @@ class FleetWorker {
     if (a.snapshot_every > 0) options_.snapshot_every = a.snapshot_every;
     options_.memory = a.memory.empty() ? memory_allowed() / 2 : bytes_of(a.memory);
     options_.spill = instance_.folder;
+    options_.cache = &cache_;
     options_.shard.input = fleet_.names.input;
     options_.shard.needs_keys = partitions_ > 1;
     options_.shard.accept_replay = a.accept_replay;
@@ -216,6 +221,7 @@ class FleetWorker {
   std::int32_t partitions_ = 0;
   fleet::KnownFleet fleet_;
   fleet::Instance instance_;
+  fleet::SnapshotCache cache_;
   Metrics metrics_;
   kalstream::Signals signals_;
   fleet::WorkerOptions options_;
@@ -232,9 +238,10 @@ void add_fleet_worker(CLI::App& cmd) {
   add_stream_settings(cmd, a->settings);
   cmd.add_option("--instance", a->instance,
                  "Name of this worker, its own and always the same (default: HOST-1, HOST-2, …)");
-  cmd.add_option("--cache", a->cache,
-                 "Folder for what can be had again: models that do not fit in memory (default: in "
-                 "the system's folder for temporary files)");
+  cmd.add_option(
+      "--cache", a->cache,
+      "Folder for what can be had again: the last snapshots, and models that do not fit in "
+      "memory (default: in the system's folder for temporary files)");
   cmd.add_option("--memory", a->memory,
                  "Memory for models and all that belongs to them: 2GiB, 512MiB (default: half of "
                  "what the machine or its control group allows)");

@@ -1,5 +1,5 @@
 // The points of one stream (or one key of it), in typed columns of fixed size. When they are full, the older half
-// is thinned to every other point: the newest are always complete, old ones get coarser, and memory never grows.
+// is thinned: the newest are always complete, old ones get coarser, and memory never grows.
 
 const columns = ["x", "sample", "at", "time", "target", "prediction", "low", "high", "surprise", "error", "naive"];
 const memory = 50; // samples that the running errors look back, about
@@ -18,6 +18,7 @@ export class Series {
     this.size = 0;
     this.total = 0;
     this.scored = 0; // points up to here have their running errors
+    this.stride = 2; // of older points one in so many is kept
     this.forecast = null;
     this.hasTime = false;
   }
@@ -64,24 +65,32 @@ export class Series {
     return low - 1;
   }
 
-  // Of each two of the older half one stays: the anomaly, else the one farther from the one before.
+  // Of each `stride` points of the older half one stays: an anomaly, else the one farthest from the one before. The
+  // stride grows with what there is, so that the beginning is never lost, only coarser.
   thin() {
-    const half = this.capacity >> 1;
-    let kept = 0;
     this.score();
-    for (let i = 0; i + 1 < half; i += 2) {
-      const before = kept ? this.target[kept - 1] : NaN;
-      const second = this.anomaly[i + 1] && !this.anomaly[i] ||
-        (this.anomaly[i] === this.anomaly[i + 1] && Math.abs(this.target[i + 1] - before) > Math.abs(this.target[i] - before));
-      const stays = second ? i + 1 : i;
-      for (const name of columns) this[name][kept] = this[name][stays];
-      this.anomaly[kept] = this.anomaly[stays];
-      kept += 1;
+    const half = this.capacity >> 1;
+    while ((this.x[half - 1] - this.x[0]) / this.stride > this.capacity / 4) this.stride *= 2;
+    let kept = 0;
+    let stretch = NaN;
+    for (let i = 0; i < half; i += 1) {
+      const own = Math.floor(this.x[i] / this.stride);
+      if (own === stretch && !this.outdoes(i, kept - 1)) continue;
+      if (own !== stretch) kept += 1;
+      stretch = own;
+      for (const name of columns) this[name][kept - 1] = this[name][i];
+      this.anomaly[kept - 1] = this.anomaly[i];
     }
     for (const name of columns) this[name].copyWithin(kept, half, this.size);
     this.anomaly.copyWithin(kept, half, this.size);
     this.size -= half - kept;
     this.scored = this.size;
+  }
+
+  outdoes(i, other) {
+    if (this.anomaly[i] !== this.anomaly[other]) return this.anomaly[i] > this.anomaly[other];
+    const before = other > 0 ? this.target[other - 1] : NaN;
+    return Math.abs(this.target[i] - before) > Math.abs(this.target[other] - before);
   }
 
   // Running errors (root of the mean square) of the predictions and of repeating the last value.

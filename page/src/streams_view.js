@@ -1,10 +1,11 @@
 // All streams: a table to search and sort, with the last minute of each as a small line.
 import { getJson, follow } from "./api.js";
+import { compare } from "./compare.js";
 import { announce, element, redrawer, setText } from "./dom.js";
 import * as format from "./format.js";
 import { address } from "./route.js";
 import { sparkline } from "./sparkline.js";
-import { LiveTable, compare, twoLines } from "./table.js";
+import { LiveTable, twoLines } from "./table.js";
 
 const mostRows = 200;
 const sparkPoints = 80;

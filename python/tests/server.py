@@ -20,12 +20,22 @@ class Server:
             pytest.skip(f"{program} has no `serve`")
         self.port = port or free_port()
         self.address = f"http://127.0.0.1:{self.port}"
-        self.command = [str(program), "serve", "--port", str(self.port), "--store", str(store), *map(str, options)]
+        self.command = [
+            str(program),
+            "serve",
+            "--port",
+            str(self.port),
+            "--store",
+            str(store),
+            *map(str, options),
+        ]
         self.process = None
         self.start()
 
     def start(self):
-        self.process = subprocess.Popen(self.command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+        self.process = subprocess.Popen(
+            self.command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+        )
         end = time.monotonic() + 30
         while not self.answers():
             assert self.process.poll() is None, self.process.stderr.read()

@@ -38,7 +38,11 @@ def test_panels_have_a_place_each(dashboard):
     taken = set()
     for panel in dashboard["panels"]:
         place = panel["gridPos"]
-        cells = {(x, y) for x in range(place["x"], place["x"] + place["w"]) for y in range(place["y"], place["y"] + place["h"])}
+        cells = {
+            (x, y)
+            for x in range(place["x"], place["x"] + place["w"])
+            for y in range(place["y"], place["y"] + place["h"])
+        }
         assert not cells & taken, panel["title"]
         taken |= cells
     assert len({panel["id"] for panel in dashboard["panels"]}) == len(dashboard["panels"])

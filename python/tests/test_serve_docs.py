@@ -1,4 +1,4 @@
-"""The examples of docs/serve.md, run as they stand: the blocks of shell commands that call curl, in their order."""
+"""The examples of docs/serve.md, run as they stand: blocks of shell commands that call curl, in order."""
 
 import re
 import shutil
@@ -11,6 +11,13 @@ from server import Server, free_port
 
 PAGE = ROOT / "docs/serve.md"
 
+# What the server refuses is a failure; an example that follows events is stopped after a while.
+CURL = """curl() {
+  command curl -sS --fail-with-body --max-time 10 "$@"
+  local code=$?
+  [ $code -eq 28 ] || return $code
+}"""
+
 
 def blocks():
     if not PAGE.exists():
@@ -20,7 +27,7 @@ def blocks():
 
 
 def commands(block):
-    """What is typed: in a block with prompts the lines that have one (and what continues them), else all of it."""
+    """What is typed: in a block with prompts the lines that have one and their continuations, else all."""
     if not re.search(r"^\$ ", block, re.M):
         return block
     typed, on = [], False
@@ -55,13 +62,16 @@ def test_examples_run_as_they_stand(program, tmp_path):
     if not shutil.which("curl"):
         pytest.skip("curl is not installed")
     port = 8080 if free(8080) else free_port()  # only where somebody else has it are they changed
+    rows = [f"boiler-{t % 3},{20 + t % 7},{0.3 + t % 5 / 10}\n" for t in range(60)]
+    (tmp_path / "plant.csv").write_text(
+        "device,temp,load\n" + "".join(rows)
+    )  # a file that the examples speak of
     server = Server(program.path, tmp_path / "store", port=port)
     try:
         for block in blocks():
             typed = commands(block).replace("8080", str(port))
-            # -f: what the server refuses is a failure. An example that follows events is stopped after a while.
-            script = "curl() { command curl -sS --fail-with-body --max-time 10 \"$@\"; local code=$?; [ $code -eq 28 ] || return $code; }\nset -e\n" + typed
-            done = subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+            script = f"{CURL}\nset -e\n{typed}"
+            done = subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True)
             assert done.returncode == 0, f"{typed}\n{done.stdout}\n{done.stderr}"
     finally:
         server.stop()

@@ -427,9 +427,14 @@ void Engine::set_only_model(std::unique_ptr<StreamModel> model) {
 
 std::optional<Bytes> Engine::state_of(const std::string& key) {
   learn();
-  const StreamModel* model = models_ ? models_->find(key) : nullptr;
-  if (model == nullptr) return {};
-  return CheckpointImage({}, key, model).finish();
+  if (!models_) return {};
+  return models_->state(key);
+}
+
+std::optional<CheckpointImage> Engine::image_of(const std::string& key) {
+  learn();
+  if (!models_) return {};
+  return models_->image(key);
 }
 
 void Engine::put_state(const std::string& key, std::span<const std::byte> state) {

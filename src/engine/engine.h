@@ -99,6 +99,8 @@ class Engine final : private ModelListener {
   /// The checkpoint of the key's model (of the only one, where there are no keys); nothing if there
   /// is none. Throws StoreError.
   std::optional<Bytes> state_of(const std::string& key);
+  /// The same, to be finished by whoever has time; nothing as well if it is not in memory.
+  std::optional<CheckpointImage> image_of(const std::string& key);
   /// The key's model is from now on that of this checkpoint, or goes on from this snapshot of a
   /// learner. Throws SnapshotError, and all stays as it was, if it is not one for this stream.
   void put_state(const std::string& key, std::span<const std::byte> state);

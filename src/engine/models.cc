@@ -85,6 +85,18 @@ StreamModel* Models::find(const std::string& key) {
   return touch(models_.begin());
 }
 
+std::optional<CheckpointImage> Models::image(const std::string& key) {
+  const auto known = by_key_.find(key);
+  if (known == by_key_.end()) return {};
+  return image_of(*known->second);
+}
+
+std::optional<Bytes> Models::state(const std::string& key) {
+  if (auto of_memory = image(key)) return std::move(*of_memory).finish();
+  if (store_ == nullptr || !store_->holds(key)) return {};
+  return store_->get(key);
+}
+
 bool Models::holds(const std::string& key) const {
   return by_key_.contains(key) || (store_ != nullptr && store_->holds(key));
 }

@@ -46,6 +46,10 @@ class Models {
   /// The same, made if there is none. Throws std::runtime_error as well if there may be no more.
   StreamModel& of(const std::string& key);
   void put(const std::string& key, std::unique_ptr<StreamModel> model);
+  /// The model as it is, for a checkpoint of it alone: if it is in memory, to be finished …
+  std::optional<CheckpointImage> image(const std::string& key);
+  /// … or wherever it is. Nothing if there is none. Throws StoreError. Both leave it where it is.
+  std::optional<Bytes> state(const std::string& key);
   /// Whether there is one, in memory or in the store.
   bool holds(const std::string& key) const;
   /// In memory and in the store; false if there is none. Throws std::runtime_error, and all stays

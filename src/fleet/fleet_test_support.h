@@ -17,20 +17,11 @@
 #include "schema/rules.h"
 #include "stores/memory_store.h"
 #include "stream/stream_settings.h"
+#include "temporary_folder.h"
 
 namespace kalstream::fleet {
 
-/// A folder that goes with it.
-struct TestFolder {
-  TestFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "fleet-test-XXXXXX").string();
-    path = ::mkdtemp(name.data());
-  }
-  ~TestFolder() { std::filesystem::remove_all(path); }
-  TestFolder(const TestFolder&) = delete;
-  TestFolder& operator=(const TestFolder&) = delete;
-  std::filesystem::path path;
-};
+using TestFolder = test::TemporaryFolder;
 
 inline WorkerOptions test_options(const TestFolder& folder, const std::string& instance) {
   StreamSettings settings;

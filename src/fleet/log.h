@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "data/dataset.h"
+#include "engine/checkpoint.h"
 
 namespace kalstream::fleet {
 
@@ -46,6 +47,8 @@ struct Message {
   std::optional<std::string> key;
   std::optional<std::string> value;  ///< none: a tombstone
   std::vector<Header> headers;
+  /// The value when it is finished, which takes time; nullptr: `value` is it.
+  std::unique_ptr<CheckpointImage> image = nullptr;
 };
 
 /// Of the topic of states. Views live until the next call of poll_state().

@@ -305,6 +305,7 @@ class MemoryLog final : public Log {
       }
       if (count < at_once) state_read_.push_back({.partition = p, .offset = end, .is_end = true});
     }
+    for (const StateRecord& record : state_read_) heard_state(record);
     return state_read_;
   }
 
@@ -348,6 +349,7 @@ class MemoryLog final : public Log {
     broker_.end_transaction(transaction_, false);
   }
 
+  std::function<void(const StateRecord&)> heard_state = [](const StateRecord&) {};
   std::size_t at_once = 3;  // of a partition's records, for many small steps
 
  private:

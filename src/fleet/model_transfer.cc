@@ -96,6 +96,13 @@ Bytes with_schema(const Bytes& state, const KnownFleet& fleet) {
   EngineOptions options =
       engine_options(settings_of(*fleet.records.fleet, *fleet.records.schema), [](const auto&) {});
   options.schema = fleet.records.schema->schema;
+  // Who has a single model need not say in every record which it is.
+  options.fields.key.clear();
+  for (Schema::Field& field : options.schema.fields)
+    if (field.role == Role::key) {
+      field.role = Role::left_out;
+      field.reason = "names the model in the fleet";
+    }
   Engine engine(std::move(options), nullptr);
   checkpoint.stream.clear();
   Archive to(checkpoint.stream);

@@ -61,35 +61,56 @@ Shard::Shard(int partition, const ShardOptions& options, StateStore& store,
 
 // ---- What is committed.
 
+// Most are replaced by others that follow: only the last becomes a model.
 void Shard::take_snapshot(const StateRecord& record) {
+  constexpr std::size_t most_bytes = std::size_t{64} << 20;
   const std::string key(record.key);
-  if (const auto known = keys_.find(key); known != keys_.end()) drop(*known);
-  if (!record.value) {
+  if (const auto known = keys_.find(key); known != keys_.end()) {
     engine_.forget(key);
-    return;
+    drop(*known);
   }
+  if (const auto before = snapshots_read_.find(key); before != snapshots_read_.end()) {
+    snapshot_bytes_ -= before->second.state.size();
+    snapshots_read_.erase(before);
+  }
+  if (!record.value) return;
+  snapshot_bytes_ += record.value->size();
+  snapshots_read_[key] = {.state = std::string(*record.value),
+                          .included = std::string(header(record, included_header)),
+                          .chain = std::string(header(record, chain_header)),
+                          .offset = record.offset};
+  if (snapshot_bytes_ > most_bytes) use_snapshots();
+}
+
+void Shard::use_snapshots() {
+  for (const auto& [key, snapshot] : snapshots_read_) use_snapshot(key, snapshot);
+  snapshots_read_.clear();
+  snapshot_bytes_ = 0;
+}
+
+void Shard::use_snapshot(const std::string& key, const Snapshot& snapshot) {
   try {
-    const Offset included = offset_of(header(record, included_header));
-    const Chain chain = from_hex(header(record, chain_header));
-    engine_.put_state(key, as_bytes(*record.value));
+    const Offset included = offset_of(snapshot.included);
+    const Chain chain = from_hex(snapshot.chain);
+    engine_.put_state(key, as_bytes(snapshot.state));
     Entry& entry = *keys_.emplace(key, Key{}).first;
     key_bytes_ += key.size();
     checksum_ += part_of_checksum(key, first_chain);
     set_chain(entry, chain);
     entry.second.included = included;
-    entry.second.state_bytes = record.value->size();
   } catch (const StoreError&) {
     throw;
   } catch (const std::runtime_error& error) {
     const std::string what =
         fmt::format("partition {}: the snapshot of key '{}' at offset {} cannot be used: {}",
-                    partition_, key, record.offset, error.what());
+                    partition_, key, snapshot.offset, error.what());
     if (!options_.accept_replay) throw DataError(what + "; --accept-replay begins this key anew");
     options_.say(what + "; it begins anew");
   }
 }
 
 void Shard::end_snapshots() {
+  use_snapshots();
   phase_ = Phase::replay;
   if (!committed_ || next_ >= committed_->offset) return finish_replay();
   const std::string engine = engine_identity();
@@ -295,31 +316,40 @@ void Shard::drop(Entry& key) {
 // ---- Snapshots.
 
 std::size_t Shard::add_snapshot(Entry& key, std::vector<Message>& to) {
-  const auto state = engine_.state_of(key.first);
-  if (!state) throw std::logic_error("a key is known, but not its model");
+  std::unique_ptr<CheckpointImage> image;
+  std::optional<std::string> value;
+  if (auto in_memory = engine_.image_of(key.first))
+    image = std::make_unique<CheckpointImage>(std::move(*in_memory));
+  else if (const auto on_disk = engine_.state_of(key.first))
+    value = std::string(as_text(*on_disk));
+  else
+    throw std::logic_error("a key is known, but not its model");
   saved(key, next_);
-  key.second.state_bytes = state->size();
   ++snapshots_;
   to.push_back({.topic = Topic::state,
                 .partition = partition_,
                 .key = key.first,
-                .value = std::string(as_text(*state)),
+                .value = std::move(value),
                 .headers = {{included_header, std::to_string(next_)},
                             {chain_header, hex_of(key.second.chain)},
-                            {engine_header, engine_identity()}}});
-  return state->size();
+                            {engine_header, engine_identity()}},
+                .image = std::move(image)});
+  const Message& written = to.back();
+  return written.image ? written.image->written() : written.value->size();
 }
 
 std::size_t Shard::add_due_snapshots(std::size_t most_bytes, std::vector<Message>& to) {
   std::size_t bytes = 0;
-  while (bytes < most_bytes && !due_.empty() && due_.begin()->first <= next_)
+  while (bytes < most_bytes && has_due_snapshots())
     bytes += add_snapshot(*due_.begin()->second, to);
   return bytes;
 }
 
-std::size_t Shard::add_all_snapshots(std::size_t most_bytes, std::vector<Message>& to) {
+std::size_t Shard::add_snapshots_of_those_before(Offset offset, std::size_t most_bytes,
+                                                 std::vector<Message>& to) {
   std::size_t bytes = 0;
-  while (bytes < most_bytes && !open_.empty()) bytes += add_snapshot(*open_.begin()->second, to);
+  while (bytes < most_bytes && !open_.empty() && open_.begin()->first < offset)
+    bytes += add_snapshot(*open_.begin()->second, to);
   return bytes;
 }
 

@@ -48,9 +48,9 @@ class Shard {
   int partition() const { return partition_; }
   Phase phase() const { return phase_; }
 
-  /// One of those up to Progress::state_upto; …
+  /// One of those up to Progress::state_upto; a later one of the same key replaces it; …
   void take_snapshot(const StateRecord& record);
-  /// … all have come. Throws ReplayDiffers.
+  /// … all have come. Throws ReplayDiffers, and DataError for one that is damaged.
   void end_snapshots();
 
   /// Takes the next input; once live, appends what is to be written. Throws ReplayDiffers;
@@ -63,8 +63,11 @@ class Shard {
   void set_snapshot_every(Offset inputs) { snapshot_every_ = inputs; }
   /// Appends snapshots that are due, until they take this many bytes; how many they take.
   std::size_t add_due_snapshots(std::size_t most_bytes, std::vector<Message>& to);
-  /// The same for all models that have changed.
-  std::size_t add_all_snapshots(std::size_t most_bytes, std::vector<Message>& to);
+  /// The same of all models that have an input before this one which is in no snapshot.
+  std::size_t add_snapshots_of_those_before(Offset offset, std::size_t most_bytes,
+                                            std::vector<Message>& to);
+  bool has_due_snapshots() const { return !due_.empty() && due_.begin()->first <= next_; }
+  Offset snapshot_every() const { return snapshot_every_; }
 
   /// When all that was appended is written; but for state_upto, which is known by then.
   Progress progress() const;
@@ -86,17 +89,19 @@ class Shard {
     Offset included = 0;     // its snapshot includes inputs before this one; 0: there is none
     Offset first_open = -1;  // the first that it does not include; −1: it includes all
     Offset due = 0;          // while there is one
-    std::size_t state_bytes = 0;
   };
   using Keys = std::unordered_map<std::string, Key>;
   using Entry = Keys::value_type;
 
-  struct Said {
-    std::string text;
-    bool refused = false;
+  struct Snapshot {
+    std::string state;
+    std::string included;
+    std::string chain;
+    Offset offset = 0;
   };
 
-  std::string_view key_of(const Input& input, std::string& problem);
+  void use_snapshots();
+  void use_snapshot(const std::string& key, const Snapshot& snapshot);
   bool is_known(std::string_view key, Offset offset) const;
   void take_record(const Input& input, std::vector<Message>* to);
   void take_import(const Input& input, std::vector<Message>* to);
@@ -125,6 +130,8 @@ class Shard {
   std::string text_;       // of its answer
 
   std::optional<Progress> committed_;
+  std::unordered_map<std::string, Snapshot> snapshots_read_;  // that are not models yet
+  std::size_t snapshot_bytes_ = 0;
   Phase phase_ = Phase::snapshots;
   Offset next_ = beginning;
   Keys keys_;

@@ -4,11 +4,14 @@
 
 #include <algorithm>
 
+#include "core/envelope.h"
+
 namespace kalstream::fleet {
 
 using namespace std::chrono_literals;
 
-Transactor::Transactor(Log& log, bool has_thread) : log_(log) {
+Transactor::Transactor(Log& log, bool has_thread, WhenCommitted when_committed)
+    : log_(log), when_committed_(std::move(when_committed)) {
   if (!has_thread) return;
   sigset_t all;
   sigset_t before;
@@ -107,16 +110,24 @@ void Transactor::run() {
 }
 
 // The same again until it is done.
-void Transactor::commit(const Batch& batch) {
+void Transactor::commit(Batch& batch) {
+  for (Message& m : batch.messages) {
+    if (!m.image) continue;
+    m.value = std::string(as_text(std::move(*m.image).finish()));
+    m.image.reset();
+  }
   constexpr Milliseconds longest_pause = 1s;
   for (Milliseconds wait = 10ms;; wait = std::min(2 * wait, longest_pause)) {
     try {
       const auto begin = std::chrono::steady_clock::now();
       try_to_commit(batch);
-      const std::lock_guard lock(mutex_);
-      failure_.clear();
-      counts_.seconds =
-          std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+      {
+        const std::lock_guard lock(mutex_);
+        failure_.clear();
+        counts_.seconds =
+            std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+      }
+      if (when_committed_) when_committed_(std::move(batch));
       return;
     } catch (const TransactionFailed& failed) {
       const std::lock_guard lock(mutex_);
@@ -128,7 +139,7 @@ void Transactor::commit(const Batch& batch) {
   }
 }
 
-void Transactor::try_to_commit(const Batch& batch) {
+void Transactor::try_to_commit(Batch& batch) {
   log_.begin();
   std::size_t state_bytes = 0;
   for (const Message& message : batch.messages) {
@@ -136,11 +147,10 @@ void Transactor::try_to_commit(const Batch& batch) {
     if (message.topic == Topic::state && message.value) state_bytes += message.value->size();
   }
   const std::map<int, Offset> state = log_.flush();
-  std::map<int, Progress> progress = batch.progress;
   std::map<int, Committed> offsets;
   {
     const std::lock_guard lock(mutex_);
-    for (auto& [partition, p] : progress) {
+    for (auto& [partition, p] : batch.progress) {
       const auto written = state.find(partition);
       const auto before = state_upto_.find(partition);
       p.state_upto = written != state.end()        ? written->second
@@ -152,7 +162,7 @@ void Transactor::try_to_commit(const Batch& batch) {
   if (!offsets.empty()) log_.send_offsets(offsets, *batch.membership);
   log_.commit();
   const std::lock_guard lock(mutex_);
-  for (const auto& [partition, p] : progress) {
+  for (const auto& [partition, p] : batch.progress) {
     state_upto_[partition] = p.state_upto;
     committed_[partition] = p;
   }

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <exception>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -26,11 +27,14 @@ struct Batch {
   bool empty() const { return messages.empty() && progress.empty(); }
 };
 
+/// What has been committed, when it has.
+using WhenCommitted = std::function<void(Batch batch)>;
+
 /// Takes a batch at a time. Whoever gives them fills the next one meanwhile.
 class Transactor {
  public:
   /// Without a thread of its own each batch is committed when it is given: for tests.
-  Transactor(Log& log, bool has_thread);
+  Transactor(Log& log, bool has_thread, WhenCommitted when_committed = nullptr);
   /// Leaves what is under way to itself: the broker will abort it.
   ~Transactor();
   Transactor(const Transactor&) = delete;
@@ -61,13 +65,14 @@ class Transactor {
 
  private:
   void run();
-  void commit(const Batch& batch);
-  void try_to_commit(const Batch& batch);
+  void commit(Batch& batch);
+  void try_to_commit(Batch& batch);
   void abort();
   bool pause(Milliseconds time);
   void rethrow() const;
 
   Log& log_;
+  WhenCommitted when_committed_;
   std::mutex mutex_;  // of all below
   std::condition_variable changed_;
   std::optional<Batch> batch_;  // to be committed, or under way

@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t most_messages = 20'000;
 constexpr std::size_t most_bytes = std::size_t{16} << 20;
 constexpr std::size_t most_snapshot_bytes = std::size_t{8} << 20;
-constexpr std::size_t inputs_at_once = 500;
+constexpr Offset inputs_at_once = 500;
 
 double seconds(std::chrono::steady_clock::duration d) {
   return std::chrono::duration<double>(d).count();
@@ -37,7 +37,7 @@ Worker::Worker(WorkerOptions options, Log& log)
     : options_(std::move(options)),
       log_(log),
       program_bytes_(resident_bytes()),
-      transactor_(log, options_.has_thread) {
+      transactor_(log, options_.has_thread, [this](Batch batch) { keep(std::move(batch)); }) {
   options_.shard.engine.memory = options_.memory;
   options_.shard.engine.max_models = std::numeric_limits<std::size_t>::max();
   log_.join(*this);
@@ -68,7 +68,7 @@ void Worker::step(Milliseconds most) {
   const bool taking = std::ranges::any_of(
       held_, [](const auto& h) { return h.second.shard->phase() != Shard::Phase::snapshots; });
   if (reading) read_state(taking ? 0ms : most);
-  if (is_full() && !transactor_.is_idle())
+  if (is_full())
     transactor_.wait_until_idle(most);
   else
     take_inputs(reading ? std::min(most, 1ms) : most);
@@ -88,7 +88,8 @@ void Worker::finish() {
   for (auto& [partition, held] : held_)
     while (held.shard->phase() == Shard::Phase::live && is_open(*held.shard)) {
       try {
-        held.shard->add_all_snapshots(most_snapshot_bytes, batch_.messages);
+        held.shard->add_snapshots_of_those_before(held.shard->next(), most_snapshot_bytes,
+                                                  batch_.messages);
       } catch (const StoreError& error) {
         options_.shard.say(
             fmt::format("no snapshot of all models of partition {}: {}", partition, error.what()));
@@ -96,6 +97,7 @@ void Worker::finish() {
       }
       commit_all();
     }
+  batch_.messages.push_back({.topic = Topic::workers, .key = options_.instance});  // its last word
   commit_all();
   log_.close();
 }
@@ -139,45 +141,96 @@ void Worker::look_after_waiting() {
       Held& held = held_.insert(std::move(rested)).position->second;
       log_.start_inputs(p, held.shard->next());
     } else {
-      restore(p, progress);
+      restore(p, progress, /*by_cache=*/true);
     }
   }
   if (waiting_.empty()) resting_.clear();  // the others have them
 }
 
-void Worker::restore(int p, const std::optional<Progress>& committed) {
+void Worker::restore(int p, const std::optional<Progress>& committed, bool by_cache) {
+  by_cache = by_cache && options_.cache != nullptr && committed && committed->state_upto >= 0;
+  ShardOptions options = options_.shard;
+  if (by_cache) options.accept_replay = false;  // there is another way
   Held held;
-  held.store = std::make_unique<SpillStore>(options_.spill / fmt::format("spill-{}.db", p));
-  held.shard = std::make_unique<Shard>(p, options_.shard, *held.store, committed);
+  held.store = std::make_unique<SpillStore>(options_.spill / fmt::format("spill-{}.db", p),
+                                            *options_.system);
+  held.shard = std::make_unique<Shard>(p, options, *held.store, committed);
   held.committed = committed;
+  held.by_cache = by_cache;
+  Offset from = beginning;
+  if (by_cache) {
+    const auto upto = options_.cache->read(
+        p, committed->state_upto, [&](const StateRecord& r) { held.shard->take_snapshot(r); });
+    if (!upto) return restore(p, committed, false);
+    from = *upto + 1;
+  }
   transactor_.set_state_upto(p, committed ? committed->state_upto : -1);
   Held& kept = held_.insert_or_assign(p, std::move(held)).first->second;
   share_memory();
-  if (kept.shard->phase() == Shard::Phase::snapshots)
-    log_.start_state(p, beginning);
+  if (kept.shard->phase() != Shard::Phase::snapshots || from > committed->state_upto)
+    end_state(p);
   else
-    end_state(kept);
+    log_.start_state(p, from);
+}
+
+void Worker::restore_without_cache(int p, const std::string& why) {
+  options_.cache->discard(p, why);
+  const auto committed = held_.at(p).committed;
+  log_.stop_inputs(p);
+  held_.erase(p);
+  restore(p, committed, false);
 }
 
 void Worker::read_state(Milliseconds most) {
-  for (const StateRecord& record : log_.poll_state(inputs_at_once, most)) {
+  for (const StateRecord& record : log_.poll_state(std::size_t{inputs_at_once}, most)) {
     const auto found = held_.find(record.partition);
     if (found == held_.end()) continue;
     Held& held = found->second;
     if (held.shard->phase() != Shard::Phase::snapshots) continue;
     const Offset last = held.committed->state_upto;
-    if (!record.is_end && record.offset <= last) held.shard->take_snapshot(record);
+    if (!record.is_end && record.offset <= last) {
+      held.shard->take_snapshot(record);
+      if (options_.cache != nullptr) {
+        Message news{.topic = Topic::state, .key = std::string(record.key)};
+        if (record.value) news.value = std::string(*record.value);
+        for (const auto& [name, value] : record.headers)
+          news.headers.push_back({std::string(name), std::string(value)});
+        held.news.insert_or_assign(std::string(record.key), std::move(news));
+      }
+    }
     const Offset read_upto = record.is_end ? record.offset - 1 : record.offset;
     if (read_upto < last) continue;
     log_.stop_state(record.partition);
-    held.shard->end_snapshots();
-    end_state(held);
+    end_state(record.partition);
   }
 }
 
-void Worker::end_state(Held& held) {
-  log_.start_inputs(held.shard->partition(), held.shard->next());
+void Worker::end_state(int p) {
+  Held& held = held_.at(p);
+  try {
+    if (held.shard->phase() == Shard::Phase::snapshots) held.shard->end_snapshots();
+  } catch (const DataError& error) {
+    if (!held.by_cache) throw;
+    return restore_without_cache(p, error.what());
+  }
+  if (options_.cache != nullptr && !held.news.empty()) {
+    std::vector<Message> news;
+    for (auto& [key, message] : held.news) news.push_back(std::move(message));
+    held.news.clear();
+    options_.cache->add(p, std::move(news), held.committed->state_upto);
+  }
+  log_.start_inputs(p, held.shard->next());
   if (held.shard->phase() == Shard::Phase::live) became_live(held);
+}
+
+// In the thread that commits.
+void Worker::keep(Batch batch) {
+  if (options_.cache == nullptr) return;
+  std::map<int, std::vector<Message>> states;
+  for (Message& m : batch.messages)
+    if (m.topic == Topic::state) states[m.partition].push_back(std::move(m));
+  for (auto& [partition, these] : states)
+    options_.cache->add(partition, std::move(these), batch.progress.at(partition).state_upto);
 }
 
 void Worker::became_live(Held& held) {
@@ -205,7 +258,7 @@ void Worker::restart(int partition, const std::string& why) {
 void Worker::take_inputs(Milliseconds most) {
   const bool is_idle = waiting_.empty() && batch_.empty() && !held_.empty();
   const Milliseconds wait = is_idle ? most : std::min(most, 5ms);
-  const auto inputs = log_.poll_inputs(inputs_at_once, wait);
+  const auto inputs = log_.poll_inputs(std::size_t{inputs_at_once}, wait);
   if (inputs.empty()) return;
   auto before = Clock::now();
   const auto begin = before;
@@ -220,16 +273,24 @@ void Worker::take_inputs(Milliseconds most) {
     } catch (const StoreError& error) {
       restart(input.partition, error.what());
       continue;
+    } catch (const ReplayDiffers& error) {
+      if (!held.by_cache) throw;
+      restore_without_cache(input.partition, error.what());
+      continue;
     }
     const auto now = Clock::now();
     const double took = seconds(now - before);
     before = now;
     if (!was_live && held.shard->phase() == Shard::Phase::live) became_live(held);
     if (!was_live) continue;
+    // What has to be taken again after a crash is bounded by what is taken between two snapshots.
+    const Offset since = held.shard->next() - std::max<Offset>(0, held.given.offset);
+    is_full_ = is_full_ || (since >= held.shard->snapshot_every() / 2 && since >= inputs_at_once);
     ++inputs_;
     work_.record(took);
     remember_slow(*held.shard, input.key.value_or(""), took);
   }
+  busy_seconds_ += seconds(before - begin);
   const double each = seconds(before - begin) / static_cast<double>(inputs.size());
   const double weight = std::min(1.0, static_cast<double>(inputs.size()) / 10'000);
   seconds_per_input_ =
@@ -250,21 +311,21 @@ void Worker::remember_slow(const Shard&, std::string_view key, double took) {
 
 // ---- Transactions.
 
-bool Worker::is_full() const {
-  return batch_.messages.size() >= most_messages || batch_bytes_ >= most_bytes;
-}
-
 bool Worker::is_due() const {
-  return !batch_.empty() && (is_full() || Clock::now() - batch_begun_ >= options_.transaction);
+  return is_full() || (!batch_.empty() && Clock::now() - batch_begun_ >= options_.transaction);
 }
 
 void Worker::add_snapshots() {
   std::size_t left = most_snapshot_bytes;
   std::vector<std::pair<int, std::string>> broken;
+  is_behind_ = false;
   for (auto& [partition, held] : held_) {
-    if (held.shard->phase() != Shard::Phase::live || left == 0) continue;
+    if (held.shard->phase() != Shard::Phase::live) continue;
     try {
       left -= std::min(left, held.shard->add_due_snapshots(left, batch_.messages));
+      left -= std::min(left, held.shard->add_snapshots_of_those_before(held.snapshots_before, left,
+                                                                       batch_.messages));
+      is_behind_ = is_behind_ || held.shard->has_due_snapshots();
     } catch (const StoreError& error) {
       broken.emplace_back(partition, error.what());
     }
@@ -272,13 +333,19 @@ void Worker::add_snapshots() {
   for (const auto& [partition, why] : broken) restart(partition, why);
 }
 
+// A snapshot counts only once the progress of its partition names it.
 void Worker::fill_progress() {
+  std::set<int> with_snapshots;
+  for (const Message& m : batch_.messages)
+    if (m.topic == Topic::state) with_snapshots.insert(m.partition);
   for (auto& [partition, held] : held_) {
     if (held.shard->phase() != Shard::Phase::live) continue;
     Progress now = held.shard->progress();
-    if (now.offset < 0 || now == held.given) continue;
-    if (held.committed && held.given.engine.empty() && now.offset == held.committed->offset &&
-        now.replay_from == held.committed->replay_from && now.checksum == held.committed->checksum)
+    const bool must = with_snapshots.contains(partition);
+    if (now.offset < 0 || (now == held.given && !must)) continue;
+    if (!must && held.committed && held.given.engine.empty() &&
+        now.offset == held.committed->offset && now.replay_from == held.committed->replay_from &&
+        now.checksum == held.committed->checksum)
       continue;  // nothing has come since it was restored
     held.given = now;
     batch_.progress[partition] = std::move(now);
@@ -286,12 +353,13 @@ void Worker::fill_progress() {
 }
 
 void Worker::give() {
+  is_full_ = false;
   fill_progress();
   if (batch_.empty()) return;
   batch_.membership = log_.membership();
   for (const Message& m : batch_.messages) {
     refused_ += m.topic == Topic::dead ? 1 : 0;
-    snapshots_ += m.topic == Topic::state && m.value ? 1 : 0;
+    snapshots_ += m.topic == Topic::state && (m.value || m.image) ? 1 : 0;
   }
   transactor_.give(std::exchange(batch_, {}));
   batch_bytes_ = counted_ = 0;
@@ -310,6 +378,7 @@ void Worker::look_at_clock() {
     const Message& m = batch_.messages[counted_];
     batch_bytes_ += (m.value ? m.value->size() : 0) + 200;
   }
+  is_full_ = is_full_ || counted_ >= most_messages || batch_bytes_ >= most_bytes;
   const auto now = Clock::now();
   if (now - last_look_ >= 100ms) {
     last_look_ = now;
@@ -322,33 +391,49 @@ void Worker::look_at_clock() {
   if (now - last_told_ < 1s) return;
   inputs_per_second_ = static_cast<double>(inputs_ - inputs_told_) / seconds(now - last_told_);
   inputs_told_ = inputs_;
+  is_busy_ = busy_seconds_ > 0.5 * seconds(now - last_told_);
+  busy_seconds_ = 0;
   last_told_ = now;
-  for (auto& [partition, held] : held_)
+  for (auto& [partition, held] : held_) {
     held.shard->set_snapshot_every(snapshot_every_of(*held.shard));
+    if (now < held.next_snapshots) continue;
+    held.next_snapshots = now + snapshots_at_least_every;
+    held.snapshots_before = std::max<Offset>(0, held.shard->next());
+  }
   tell_status();
   slow_.clear();
 }
 
+// Messages on their way are counted by nobody.
+std::uint64_t Worker::memory_beside_models() const {
+  constexpr std::uint64_t enough = std::uint64_t{64} << 20;
+  const std::uint64_t messages =
+      options_.memory == ModelLimits::none ? 0 : std::min(options_.memory / 8, enough);
+  return program_bytes_ + database_memory() + messages;
+}
+
 // All partitions share what there is: to each of them the others are beside.
 void Worker::share_memory() {
-  std::uint64_t all = program_bytes_ + database_memory();
+  std::uint64_t all = memory_beside_models();
   for (const auto* those : {&held_, &resting_})
     for (const auto& [partition, held] : *those) all += held.shard->memory();
   for (auto& [partition, held] : held_) held.shard->set_memory_beside(all - held.shard->memory());
 }
 
-// The time to take inputs again is that of all partitions; few snapshots are cheap, and less than
-// one for 40 inputs of a model would be a waste.
+// The time to take inputs again is that of all partitions. One for less than 40 inputs of a model
+// would be a waste; and a worker that is behind has better things to do.
 Offset Worker::snapshot_every_of(const Shard& shard) const {
   if (options_.snapshot_every) return *options_.snapshot_every;
   constexpr double at_least = 40;
   constexpr double at_most = 1000;
-  const double models = std::max(1.0, static_cast<double>(shard.models()));
+  constexpr double few = 10'000;
+  constexpr double while_busy = 4;
+  const auto models = static_cast<double>(shard.models());
   const double partitions = std::max(1.0, static_cast<double>(held_.size()));
-  double inputs = at_most * models;
-  if (seconds_per_input_ > 0)
-    inputs = std::min(inputs, options_.recovery_seconds / seconds_per_input_ / partitions);
-  return static_cast<Offset>(std::max(inputs, at_least * models));
+  const double recovery = options_.recovery_seconds * (is_busy_ ? while_busy : 1);
+  double inputs = std::max(at_most * models, few);
+  if (seconds_per_input_ > 0) inputs = std::min(inputs, recovery / seconds_per_input_ / partitions);
+  return static_cast<Offset>(std::max({inputs, at_least * models, 1.0}));
 }
 
 void Worker::tell_status() {
@@ -374,7 +459,7 @@ WorkerStatus Worker::status() {
           .count();
   s.uptime_seconds = seconds(Clock::now() - started_);
   for (const int p : waiting_) s.partitions.push_back({.partition = p, .phase = "waiting"});
-  std::uint64_t memory = program_bytes_ + database_memory();
+  std::uint64_t memory = memory_beside_models();
   for (const auto& [p, held] : held_) {
     s.partitions.push_back({.partition = p,
                             .phase = name_of(held.shard->phase()),

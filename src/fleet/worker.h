@@ -11,6 +11,7 @@
 
 #include "fleet/log.h"
 #include "fleet/shard.h"
+#include "fleet/snapshot_cache.h"
 #include "fleet/spill_store.h"
 #include "fleet/transactor.h"
 #include "fleet/worker_status.h"
@@ -28,6 +29,8 @@ struct WorkerOptions {
   double recovery_seconds = 1;
   std::uint64_t memory = ModelLimits::none;  ///< of all partitions
   std::filesystem::path spill;               ///< folder for models that do not fit
+  SnapshotCache* cache = nullptr;            ///< of snapshots, on the local disk; may be nullptr
+  System* system = &System::real();          ///< of the spill
   bool has_thread = true;                    ///< for transactions
 };
 
@@ -54,11 +57,19 @@ class Worker final : private GroupListener {
  private:
   using Clock = std::chrono::steady_clock;
 
+  // Also where few inputs come, which would be deleted some day.
+  static constexpr std::chrono::minutes snapshots_at_least_every{5};
+
   struct Held {
     std::unique_ptr<SpillStore> store;  // of the shard
     std::unique_ptr<Shard> shard;
     std::optional<Progress> committed;  // when it was restored, or left to rest
     Progress given;                     // to the transactor last
+    // Inputs before this one shall be in snapshots before long; and when others shall be.
+    Offset snapshots_before = 0;
+    Clock::time_point next_snapshots = Clock::now() + snapshots_at_least_every;
+    bool by_cache = false;                // restored by way of it
+    std::map<std::string, Message> news;  // for the cache: read from the topic of states
     Clock::time_point since = Clock::now();
   };
 
@@ -67,19 +78,22 @@ class Worker final : private GroupListener {
   void lost(std::span<const int> partitions) override;
 
   void look_after_waiting();
-  void restore(int partition, const std::optional<Progress>& committed);
+  void restore(int partition, const std::optional<Progress>& committed, bool by_cache);
+  void restore_without_cache(int partition, const std::string& why);
+  void keep(Batch batch);
   void read_state(Milliseconds most);
-  void end_state(Held& held);
+  void end_state(int partition);
   void take_inputs(Milliseconds most);
   void became_live(Held& held);
   void restart(int partition, const std::string& why);
-  bool is_full() const;
+  bool is_full() const { return is_full_ || is_behind_; }
   bool is_due() const;
   void add_snapshots();
   void fill_progress();
   void give();
   void commit_all();
   void look_at_clock();
+  std::uint64_t memory_beside_models() const;
   void share_memory();
   void tell_status();
   Offset snapshot_every_of(const Shard& shard) const;
@@ -96,6 +110,8 @@ class Worker final : private GroupListener {
   std::size_t batch_bytes_ = 0;
   std::size_t counted_ = 0;  // of its messages
   Clock::time_point batch_begun_;
+  bool is_full_ = false;
+  bool is_behind_ = false;  // snapshots are due that the last batch had no room for
 
   const Clock::time_point started_ = Clock::now();
   const std::uint64_t program_bytes_;
@@ -104,6 +120,8 @@ class Worker final : private GroupListener {
   std::uint64_t inputs_told_ = 0;
   double inputs_per_second_ = 0;
   double seconds_per_input_ = 0;  // lately
+  double busy_seconds_ = 0;       // of the last second
+  bool is_busy_ = false;
   LatencyHistogram work_;
   std::vector<SlowKey> slow_;
   std::uint64_t inputs_ = 0;

@@ -1,5 +1,9 @@
 #include "fleet/worker.h"
 
+#include <cerrno>
+
+#include "faulty_system.h"
+#include "fleet/find_schema.h"
 #include "fleet/fleet_test_support.h"
 
 namespace kalstream::fleet {
@@ -7,6 +11,25 @@ namespace {
 
 constexpr int partitions = 4;
 using namespace std::chrono_literals;
+
+// What people are told, by any thread.
+class Told {
+ public:
+  auto say() {
+    return [this](const std::string& text) {
+      const std::lock_guard lock(mutex_);
+      all_ += text + '\n';
+    };
+  }
+  std::string take() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(all_, {});
+  }
+
+ private:
+  std::mutex mutex_;
+  std::string all_;
+};
 
 void run_until_done(MemoryBroker& broker, const TestInputs& inputs, TestWorker& one) {
   for (int k = 0; k < 100'000 && !all_committed(broker, inputs); ++k) one.worker.step(0ms);
@@ -45,13 +68,11 @@ TEST(FleetWorker, AnswersAsOneEngineDoes) {
 TEST(FleetWorker, CanBeKilledAtEveryStep) {
   TestFolder folder;
   const WorkerOptions options = test_options(folder, "one");
-  TestInputs* last = nullptr;
   int crashes = 0;
   for (int crash_at = 1;; ++crash_at) {
     MemoryBroker broker(2);
     TestInputs inputs(2, 7);
     inputs.add(broker, 60);
-    last = &inputs;
     int steps = 0;
     bool crashed = false;
     broker.before_step = [&](const std::string&) {
@@ -82,7 +103,6 @@ TEST(FleetWorker, CanBeKilledAtEveryStep) {
     }
     if (!crashed) break;
   }
-  EXPECT_NE(last, nullptr);
   EXPECT_GT(crashes, 100);
 }
 
@@ -158,7 +178,7 @@ void run_chaos(std::uint64_t seed, bool has_thread, MemoryBroker& broker, TestIn
 TEST(FleetWorker, SurvivesChaos) {
   TestFolder folder;
   const WorkerOptions options = test_options(folder, "");
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
     MemoryBroker broker(partitions);
     TestInputs inputs(partitions, seed);
     run_chaos(seed, /*has_thread=*/seed % 4 == 0, broker, inputs, options);
@@ -236,12 +256,11 @@ TEST(FleetWorker, AReplayThatDiffersIsNotGoneOnWith) {
     for (int k = 0; k < 200; ++k) two.worker.step(0ms);
   };
   EXPECT_THROW(go_on(), ReplayDiffers);
-  std::vector<std::string> said;
+  Told told;
   options.shard.accept_replay = true;
-  options.shard.say = [&](const std::string& text) { said.push_back(text); };
+  options.shard.say = told.say();
   go_on();
-  EXPECT_TRUE(std::ranges::any_of(
-      said, [](const auto& s) { return s.find("from now on that counts") != s.npos; }));
+  EXPECT_NE(told.take().find("from now on that counts"), std::string::npos);
 }
 
 TEST(FleetWorker, ModelsThatDoNotFitInMemoryAreOnDisk) {
@@ -259,6 +278,128 @@ TEST(FleetWorker, ModelsThatDoNotFitInMemoryAreOnDisk) {
   Unbroken unbroken(options, inputs);
   EXPECT_EQ(wrong_with_answers(broker, unbroken), "");
   expect_states(one, unbroken);
+}
+
+// Partitions' snapshots read from the log, when a worker begins with what is on its disk.
+std::size_t states_read(MemoryBroker& broker, const WorkerOptions& options, Unbroken& unbroken) {
+  std::size_t read = 0;
+  TestWorker one(broker, options);
+  one.log.heard_state = [&](const StateRecord& record) { read += record.is_end ? 0 : 1; };
+  for (int k = 0; k < 300; ++k) one.worker.step(0ms);
+  expect_states(one, unbroken);
+  return read;
+}
+
+TEST(FleetWorker, BeginsWithTheSnapshotsOnItsDisk) {
+  TestFolder folder;
+  MemoryBroker broker(partitions);
+  TestInputs inputs(partitions, 5);
+  inputs.add(broker, 300);
+  WorkerOptions options = test_options(folder, "one");
+  Told told;
+  const auto cache = [&](const std::string& fleet) {
+    auto opened = std::make_unique<SnapshotCache>(folder.path, fleet, told.say());
+    options.cache = opened.get();
+    return opened;
+  };
+  {
+    const auto of_fleet = cache("fleet");
+    TestWorker one(broker, options);
+    run_until_done(broker, inputs, one);
+  }
+  Unbroken unbroken(options, inputs);
+  {
+    const auto of_fleet = cache("fleet");
+    EXPECT_EQ(states_read(broker, options, unbroken), 0u);
+  }
+  EXPECT_EQ(told.take(), "");
+  {  // others have gone on meanwhile
+    options.cache = nullptr;
+    inputs.add(broker, 40);
+    TestWorker other(broker, options);
+    run_until_done(broker, inputs, other);
+  }
+  Unbroken further(options, inputs);
+  {
+    const auto of_fleet = cache("fleet");
+    const std::size_t read = states_read(broker, options, further);
+    EXPECT_GT(read, 0u);
+    EXPECT_LT(read, 40u);
+  }
+  {
+    const auto of_another = cache("another");
+    EXPECT_GT(states_read(broker, options, further), 40u);
+    EXPECT_NE(told.take().find("another fleet"), std::string::npos);
+  }
+  // One that is damaged, or lies, is not believed.
+  for (const char* damage :
+       {"UPDATE snapshots SET state = substr(state, 1, 100)", "DELETE FROM snapshots",
+        "UPDATE snapshots SET chain = '00000000000000aa'"}) {
+    told.take();
+    {
+      const DatabaseFiles files(System::real());
+      for (int p = 0; p < partitions; ++p)
+        Database(folder.path / ("snapshots-" + std::to_string(p) + ".db"), files).run(damage);
+    }
+    const auto of_another = cache("another");
+    EXPECT_GT(states_read(broker, options, further), 40u) << damage;
+    EXPECT_NE(told.take(), "") << damage;
+  }
+}
+
+// A disk that takes nothing stops nobody; one that cannot be read makes partitions be restored.
+TEST(FleetWorker, GoesOnWithoutADisk) {
+  TestFolder folder;
+  MemoryBroker broker(partitions);
+  TestInputs inputs(partitions, 6);
+  inputs.add(broker, 200);
+  WorkerOptions options = test_options(folder, "one");
+  Told told;
+  options.shard.say = told.say();
+  test::BrokenSystem system(EIO, {System::Call::read, System::Call::write});
+  system.broken = true;
+  SnapshotCache cache(folder.path, "fleet", told.say(), system);
+  options.cache = &cache;
+  options.system = &system;
+  options.memory = 1;
+  {
+    TestWorker one(broker, options);
+    run_until_done(broker, inputs, one);
+  }
+  system.broken = false;
+  TestWorker two(broker, options);
+  inputs.add(broker, 100);
+  run_until_done(broker, inputs, two);
+  EXPECT_LE(two.worker.status().models_in_memory, 2u * partitions);
+  told.take();
+  system.broken = true;
+  inputs.add(broker, 100);
+  for (int k = 0; k < 100; ++k) two.worker.step(0ms);
+  EXPECT_NE(told.take().find("is restored"), std::string::npos);
+  system.broken = false;
+  run_until_done(broker, inputs, two);
+  options.memory = ModelLimits::none;
+  Unbroken unbroken(options, inputs);
+  EXPECT_EQ(wrong_with_answers(broker, unbroken), "");
+}
+
+TEST(FleetWorker, FindsTheSchemaInTheFirstInputThatTellsIt) {
+  MemoryBroker broker(2);
+  MemoryLog log(broker, "one");
+  broker.add_input(0, "a", R"({"device":"a","id":1,"target":2})");
+  broker.add_input(0, "a", "nonsense");
+  broker.add_input(1, "b", R"({"device":"b","id":1,"x":0.5,"weather":"dry","target":2})");
+  broker.add_input(1, "b", R"({"device":"b","id":2,"x":0.5,"weather":"wet","target":2})");
+  const FieldChoice choice{.targets = {"target"}, .categories = {"weather"}, .key = "device"};
+  const auto schema = find_schema(
+      log, choice, [] { return false; }, [](const std::string&) {});
+  ASSERT_TRUE(schema);
+  EXPECT_EQ(schema->inputs(), 1u + 3);  // dry, wet and all others
+  EXPECT_EQ(schema->target_names(), std::vector<std::string>{"target"});
+  EXPECT_EQ(find_schema(
+                log, {.key = "no such"}, [n = 0]() mutable { return ++n > 3; },
+                [](const std::string&) {}),
+            std::nullopt);
 }
 
 TEST(FleetWorker, AModelCanBeImported) {

@@ -1,5 +1,8 @@
 // The live page in a real browser, on a real server: make test-browser.
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { accessibilityFaults, closePage, launch, openPage } from "./browser.mjs";
 import { Service, until, wave } from "./service.mjs";
@@ -74,7 +77,7 @@ describe("a stream's view", () => {
     const page = await openPage(browser, service, "#/stream/spike");
     await hasText(page, ".readout", "anomaly");
     await until(async () => (await pixels(page, firstChart, "--anomaly")) > 20, "a diamond is drawn");
-    assert.equal(await page.locator('[data-tile="surprise"]').getAttribute("data-state"), "alarm");
+    await page.locator('[data-tile="surprise"][data-state="alarm"]').waitFor();
     await closePage(page);
   });
 
@@ -86,6 +89,16 @@ describe("a stream's view", () => {
     await page.getByLabel("Target", { exact: true }).selectOption("b");
     await hasText(page, ".readout", `target ${significant(1000 + wave(49, 1))}`);
     assert.match(page.url(), /target=b/);
+    await closePage(page);
+  });
+
+  it("takes in a target that comes late", async () => {
+    await service.create("late", options);
+    await service.send("late", [...samples(0, 40), { id: "a", x: 1 }]);
+    const page = await openPage(browser, service, "#/stream/late");
+    await hasText(page, ".readout", "sample 41 · target – ");
+    await service.send("late", [{ id: "a", y: 12.5 }]);
+    await hasText(page, ".readout", "sample 41 · target 12.5 ");
     await closePage(page);
   });
 
@@ -267,5 +280,30 @@ it("says that the server is gone, and comes back by itself", async () => {
     await closePage(page);
   } finally {
     await own.stop();
+  }
+});
+
+it("asks for the token of a server that has one", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "kalstream-token-"));
+  const token = "0123456789abcdef0123456789abcdef";
+  writeFileSync(join(folder, "token"), `${token}\n`, { mode: 0o600 });
+  const own = await Service.start(["--token-file", join(folder, "token")]);
+  own.headers = { Authorization: `Bearer ${token}` };
+  try {
+    await own.create("wave", options);
+    await own.send("wave", samples(0, 20));
+    const page = await openPage(browser, own, "#/stream/wave");
+    await page.locator("#token").fill("not this one");
+    await page.getByRole("button", { name: "Go on" }).click();
+    await hasText(page, "#token-text", "does not know");
+    await page.locator("#token").fill(token);
+    await page.getByRole("button", { name: "Go on" }).click();
+    await hasText(page, ".readout", "sample 20 ");
+    assert.ok(!page.url().includes(token));
+    page.faults = page.faults.filter((fault) => !/status of 401/.test(fault));
+    await closePage(page);
+  } finally {
+    await own.stop();
+    rmSync(folder, { recursive: true });
   }
 });

@@ -80,10 +80,16 @@ class Chaos:
         self.wait(len(wanted), "all answers")
 
     def plan(self):
-        """Every kind about as often as KINDS says, in random order."""
+        """Every kind about as often as KINDS says, in random order; but nodes that are killed far from each other, since the
+        next may only fall when the last has caught up."""
         total = sum(KINDS.values())
-        events = [kind for kind, share in KINDS.items() for _ in range(max(1, round(share * self.options.events / total)))]
+        often = {kind: max(1, round(share * self.options.events / total)) for kind, share in KINDS.items()}
+        nodes = often.pop("node")
+        events = [kind for kind, count in often.items() for _ in range(count)]
         self.source.shuffle(events)
+        for number in range(nodes):
+            stretch = len(events) / nodes
+            events.insert(int(number * stretch + self.source.uniform(0, 0.5 * stretch)) + number, "node")
         return events
 
     def wait(self, count, what):

@@ -43,7 +43,9 @@ class _Connection:
         if body is not None:
             lines["Content-Length"] = str(len(body))
         head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
-        self.writer.write(f"{method} {self.place.prefix}{path} HTTP/1.1\r\n{head}\r\n".encode("latin-1") + (body or b""))
+        self.writer.write(
+            f"{method} {self.place.prefix}{path} HTTP/1.1\r\n{head}\r\n".encode("latin-1") + (body or b"")
+        )
         await self.writer.drain()
         version, status, *_ = (await self._line()).split(" ", 2)
         answered: dict[str, str] = {}
@@ -81,8 +83,8 @@ class _Connection:
 
 
 class AsyncClient:
-    """`kalstream.Client` for asyncio: the same calls, awaited. Calls at the same time have a connection each, at most
-    `connections`; events have their own.
+    """`kalstream.Client` for asyncio: the same calls, awaited. Calls at the same time have a connection
+    each, at most `connections`; events have their own.
 
     >>> async with kalstream.AsyncClient() as client:                 # doctest: +SKIP
     ...     answer = await client.send("load", {"temperature": 21.5, "y": 3.1})
@@ -149,10 +151,8 @@ class AsyncClient:
                 for answer in await self.send_batch(stream, part):
                     yield answer
 
-    async def label(
-        self, stream: str, id: str | int, target: Any, *, key: Mapping[str, Any] | None = None
-    ) -> Answer:
-        return await self.send(stream, {**(key or {}), "id": id, "target": target})
+    async def label(self, stream: str, id: str | int, targets: Sample) -> Answer:
+        return await self.send(stream, {**targets, "id": id})
 
     async def forecast(
         self,
@@ -207,7 +207,9 @@ class AsyncClient:
             path = _calls.events_path(stream, key, target)
             status, headers = await connection.ask("GET", path, None, {"Accept": "text/event-stream"})
             if status != 200:
-                raise _calls.failure(status, b"".join([part async for part in connection.parts(status, headers)]))
+                raise _calls.failure(
+                    status, b"".join([part async for part in connection.parts(status, headers)])
+                )
             reader = EventReader()
             rest = b""
             async for part in connection.parts(status, headers):

@@ -77,7 +77,8 @@ def _plain(value: Any) -> Any:
 def encode(sample: Sample) -> str:
     """A sample as one line of JSON; numbers that are not (NaN) are missing."""
     known = {
-        name: None if isinstance(value, float) and math.isnan(value) else value for name, value in sample.items()
+        name: None if isinstance(value, float) and math.isnan(value) else value
+        for name, value in sample.items()
     }
     return json.dumps(known, default=_plain, allow_nan=False, separators=(",", ":"))
 
@@ -108,7 +109,9 @@ def reset(stream: str) -> Call[None]:
 
 
 def send(stream: str, sample: Sample) -> Call[Answer]:
-    return Call("POST", stream_path(stream, "/samples"), _object, encode(sample).encode(), {"Content-Type": JSON})
+    return Call(
+        "POST", stream_path(stream, "/samples"), _object, encode(sample).encode(), {"Content-Type": JSON}
+    )
 
 
 def send_batch(stream: str, samples: Iterable[Sample]) -> Call[list[Answer]]:
@@ -155,7 +158,9 @@ def metrics() -> Call[str]:
 
 
 def events_path(stream: str | None, key: str | None, target: str | None) -> str:
-    query = urlencode({k: v for k, v in {"stream": stream, "key": key, "target": target}.items() if v is not None})
+    query = urlencode(
+        {k: v for k, v in {"stream": stream, "key": key, "target": target}.items() if v is not None}
+    )
     return f"/api/v1/events{'?' + query if query else ''}"
 
 
@@ -232,10 +237,14 @@ class Place:
             self.headers["Authorization"] = f"Bearer {token}"
         self.tls: ssl.SSLContext | None = None
         if self.secure:
-            self.tls = trust if isinstance(trust, ssl.SSLContext) else ssl.create_default_context(cafile=trust)
+            self.tls = (
+                trust if isinstance(trust, ssl.SSLContext) else ssl.create_default_context(cafile=trust)
+            )
 
     def __repr__(self) -> str:  # never the token
         return self.address
 
     def unreachable(self, error: Exception) -> ConnectionError:
-        return ConnectionError(f"{self.address} does not answer: {error}. Is `kalstream serve` running there?")
+        return ConnectionError(
+            f"{self.address} does not answer: {error}. Is `kalstream serve` running there?"
+        )

@@ -25,9 +25,10 @@ class Client:
     {'sample': 1, 'status': 'learnt', 'prediction': 0.0, ...}
 
     token, or token_file (a file with nothing else in it), where the server asks for one; trust is a
-    file with the certificates to trust, or an ssl.SSLContext, where it is https. Threads may share a client: they
-    take turns. What the server refuses raises ServerError; a server that does not answer, ConnectionError. Nothing is
-    sent twice: after a ConnectionError it is not known whether samples were learnt (`describe` tells how many).
+    file with the certificates to trust, or an ssl.SSLContext, where it is https. Threads may share a
+    client: they take turns. What the server refuses raises ServerError; a server that does not answer,
+    ConnectionError. Nothing is sent twice: after a ConnectionError it is not known whether samples were
+    learnt (`describe` tells how many).
     """
 
     def __init__(
@@ -51,7 +52,7 @@ class Client:
         return self._call(_calls.streams())
 
     def create(self, stream: str, **options: Any) -> dict[str, Any]:
-        """Makes a stream with the options of `kalstream stream` (learner, target, key, interval, horizon, …)."""
+        """Makes a stream, with options of `kalstream stream`: learner, target, key, interval, horizon, …"""
         return self._call(_calls.create(stream, options))
 
     def describe(self, stream: str) -> dict[str, Any]:
@@ -69,7 +70,7 @@ class Client:
     # Samples
 
     def send(self, stream: str, sample: Sample) -> Answer:
-        """One sample, learnt if it has its target; or a target that comes later: {"id": …, "target": …}."""
+        """One sample; it is predicted, answered, and learnt if it has its target."""
         return self._call(_calls.send(stream, sample))
 
     def send_batch(self, stream: str, samples: Iterable[Sample]) -> list[Answer]:
@@ -81,9 +82,9 @@ class Client:
         for some in _calls.batches(samples, batch):
             yield from self.send_batch(stream, some)
 
-    def label(self, stream: str, id: str | int, target: Any, *, key: Mapping[str, Any] | None = None) -> Answer:
-        """The target of an earlier sample with this id; key holds the field of the key, if there is one."""
-        return self.send(stream, {**(key or {}), "id": id, "target": target})
+    def label(self, stream: str, id: str | int, targets: Sample) -> Answer:
+        """Targets of an earlier sample that had this id, {"y": 3.4}; with a key, its field as well."""
+        return self.send(stream, {**targets, "id": id})
 
     def forecast(
         self,
@@ -140,7 +141,13 @@ class Client:
         """What happens, as it happens, over a connection of its own; ends when the server does."""
         connection = self._connect(None)
         try:
-            response = self._ask(connection, "GET", _calls.events_path(stream, key, target), None, {"Accept": "text/event-stream"})
+            response = self._ask(
+                connection,
+                "GET",
+                _calls.events_path(stream, key, target),
+                None,
+                {"Accept": "text/event-stream"},
+            )
             if response.status != 200:
                 raise _calls.failure(response.status, response.read())
             reader = EventReader()
@@ -197,7 +204,11 @@ class Client:
         with self._turn:
             connection = self._connection
             # A connection that has something to say before it was asked was closed by the server meanwhile.
-            if connection is not None and connection.sock is not None and select.select([connection.sock], [], [], 0)[0]:
+            if (
+                connection is not None
+                and connection.sock is not None
+                and select.select([connection.sock], [], [], 0)[0]
+            ):
                 connection.close()
                 connection = None
             if connection is None:
