@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace kalstream::test {
 
@@ -72,23 +73,28 @@ class HttpVisitor {
   HttpAnswer ask(const std::string& method, const std::string& target, const std::string& body = "",
                  const std::string& type = "application/json", const std::string& headers = "") {
     if (!say(request(method, target, body, type, headers))) return {};
-    return answer();
+    return answer(method != "HEAD");
   }
 
-  /// The next answer, by its length, or by chunks until the last; status 0 if the other side went
-  /// away.
-  HttpAnswer answer() {
+  /// The next answer; status 0 if the other side went away. The body of one in chunks, such as a
+  /// stream of events, is what until() finds from then on.
+  HttpAnswer answer(bool has_body = true) {
     HttpAnswer answer;
     const std::string head = until("\r\n\r\n");
     if (!head.starts_with("HTTP/1.1 ")) return answer;
     answer.head = head;
     answer.status = std::atoi(head.c_str() + 9);
-    if (const std::string length = answer.header("Content-Length"); !length.empty())
+    if (answer.header("Transfer-Encoding") == "chunked") {
+      is_chunked_ = true;
+      chunks_ = std::exchange(buffer_, {});
+      take_chunks();
+    }
+    if (const std::string length = answer.header("Content-Length"); !length.empty() && has_body)
       answer.body = take(std::strtoull(length.c_str(), nullptr, 10));
     return answer;
   }
 
-  /// Of a stream of events: all up to and including this text; empty if it does not come.
+  /// All up to and including this text; empty if it does not come.
   std::string until(std::string_view text) {
     while (true) {
       const std::size_t at = buffer_.find(text);
@@ -101,10 +107,10 @@ class HttpVisitor {
     }
   }
 
-  /// The other side has closed; what it said before that is lost.
+  /// The other side has closed, or ended its stream of events; what it said before that is lost.
   bool is_closed() {
     while (read_more()) buffer_.clear();
-    return ended_;
+    return ended_ || last_chunk_;
   }
 
  private:
@@ -122,14 +128,30 @@ class HttpVisitor {
     char part[16384];
     const ssize_t n = ::recv(socket_, part, sizeof(part), 0);
     ended_ = n <= 0;
-    if (n > 0) buffer_.append(part, static_cast<std::size_t>(n));
-    return n > 0;
+    if (n > 0) (is_chunked_ ? chunks_ : buffer_).append(part, static_cast<std::size_t>(n));
+    if (is_chunked_) take_chunks();
+    return n > 0 && !last_chunk_;
+  }
+
+  void take_chunks() {
+    while (!last_chunk_) {
+      const std::size_t line = chunks_.find("\r\n");
+      if (line == std::string::npos) return;
+      const std::size_t size = std::strtoull(chunks_.c_str(), nullptr, 16);
+      if (chunks_.size() < line + 2 + size + 2) return;
+      buffer_.append(chunks_, line + 2, size);
+      chunks_.erase(0, line + 2 + size + 2);
+      last_chunk_ = size == 0;
+    }
   }
 
   std::uint16_t port_;
   int socket_;
   bool connected_ = false;
   bool ended_ = false;
+  bool is_chunked_ = false;
+  bool last_chunk_ = false;
+  std::string chunks_;  // not yet taken apart
   std::string buffer_;
 };
 

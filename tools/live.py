@@ -2,7 +2,7 @@
 """live.py KALSTREAM [--port 8080] [--data DIR] [--speed 10]: `kalstream serve` with something to look at.
 
 Starts the server on this machine only, with a folder that is gone afterwards, and feeds it: generated
-streams with several learners, an hourly series with a forecast, two hundred sensors by key, an anomaly now
+streams with several learners, an hourly series with a forecast, more than a hundred sensors by key, an anomaly now
 and then; with --data also the CSV files of a folder, row by row. Ends with Ctrl-C.
 """
 
@@ -55,12 +55,12 @@ def electricity(dice):
 
 
 def sensors(dice):
-    """Two hundred of them, each with its own rhythm; a few speak more often."""
-    steps = [0] * 200
+    """A hundred and twenty of them, each with its own rhythm; a few speak more often."""
+    steps = [0] * 120
     while True:
-        device = min(int(dice.expovariate(1 / 45)), 199)
+        device = min(int(dice.expovariate(1 / 30)), 119)
         steps[device] += 1
-        phase = steps[device] / (6 + device % 13) + device
+        phase = steps[device] / (2 + device % 3) + device
         yield {
             "device": f"sensor-{device:03d}",
             "pressure": round(3 + math.sin(phase / 3) + dice.gauss(0, 0.05), 4),

@@ -564,16 +564,19 @@ TEST(Engine, ForesightChangesNothing) {
     }
 }
 
-TEST(Engine, ForesightIsWhatSamplesAreAnsweredWith) {
-  EngineOptions o = options(Auto{});
-  o.model.horizon = 3;
-  o.model.coverage = 0.9;
-  Stream stream(o);
-  std::optional<Said> said;
-  for (int t = 0; t < 50; ++t) said = stream.line(sample(t));
-  const auto foresight = stream.engine().foresee("", 3, {});
-  ASSERT_TRUE(foresight);
-  EXPECT_EQ(foresight->value, said->forecast);
+TEST(Engine, TheFirstStepAheadIsTheNextPrediction) {
+  for (const Rule& rule : {Rule(Rls{}), Rule(Auto{})}) {
+    Stream stream(options(rule));
+    RecordReader reader;
+    std::vector<Record> future(1);
+    stream.line(sample(0));
+    for (int t = 1; t < 50; ++t) {
+      reader.read(sample(t), future[0]);
+      const auto foresight = stream.engine().foresee("", 1, future);
+      ASSERT_TRUE(foresight);
+      EXPECT_EQ(foresight->value, stream.line(sample(t))->prediction) << t;
+    }
+  }
 }
 
 // What a model is can be taken out, put in elsewhere, and forgotten.

@@ -365,10 +365,18 @@ void Worker::give() {
   batch_bytes_ = counted_ = 0;
 }
 
+// A worker that is told to stop does not wait for a broker that is gone.
 void Worker::commit_all() {
-  transactor_.wait_until_idle();
+  constexpr Milliseconds patience = 20s;
+  const auto wait = [&] {
+    if (!closing_) return transactor_.wait_until_idle();
+    if (!transactor_.wait_until_idle(patience))
+      throw std::runtime_error(
+          "the last answers could not be committed: the next worker will take their inputs again");
+  };
+  wait();
   give();
-  transactor_.wait_until_idle();
+  wait();
 }
 
 // ---- Now and then.

@@ -243,6 +243,10 @@ struct Server::Calls {
     return true;
   }
 
+  static Response stopped() {
+    return error(503, "stopping", "the server has stopped before it could answer");
+  }
+
   // Sends the answer, or waits for it.
   static MHD_Result go_on(Server& self, MHD_Connection* connection, const Held& held) {
     Exchange& exchange = *held;
@@ -255,6 +259,10 @@ struct Server::Calls {
     }
     {
       const std::lock_guard all(self.mutex_);
+      if (self.closed_) {
+        lock.unlock();
+        return send(self, connection, exchange, stopped());
+      }
       self.suspended_.insert(held);
     }
     exchange.suspended_ = true;
@@ -402,12 +410,12 @@ void Server::stop(std::chrono::milliseconds most) {
   std::unordered_set<std::shared_ptr<EventStream>> events;
   {
     const std::lock_guard lock(mutex_);
+    closed_ = true;
     left = suspended_;
     events = events_;
   }
   for (const auto& stream : events) stream->finish();
-  for (const Held& exchange : left)
-    exchange->answer(error(503, "stopping", "the server has stopped before it could answer"));
+  for (const Held& exchange : left) exchange->answer(Calls::stopped());
 }
 
 // Clients that send a byte now and then, or take one, are let go.

@@ -104,6 +104,7 @@ class Server {
   std::unordered_set<Link*> links_;
   std::unordered_set<std::shared_ptr<Exchange>> suspended_;
   std::unordered_set<std::shared_ptr<EventStream>> events_;
+  bool closed_ = false;  // nobody may wait any more
   bool ends_ = false;
   std::condition_variable changed_;
   int listener_ = -1;

@@ -65,10 +65,15 @@ const std::vector<Message>& PartitionReader::poll(std::size_t most, Milliseconds
   messages_.clear();
   rd_kafka_poll(handle(), 0);
   require_sound();
+  // To ask for many at once would be to wait until there are as many.
+  rd_kafka_message_t* const first =
+      rd_kafka_consume_queue(queue_.get(), static_cast<int>(timeout.count()));
+  if (first == nullptr) return messages_;
   std::vector<rd_kafka_message_t*> raw(most);
-  const ssize_t count = rd_kafka_consume_batch_queue(
-      queue_.get(), static_cast<int>(timeout.count()), raw.data(), raw.size());
-  if (count < 0) require(rd_kafka_last_error(), fmt::format("{} cannot be read", topic_));
+  raw.front() = first;
+  const ssize_t more =
+      rd_kafka_consume_batch_queue(queue_.get(), /*timeout_ms=*/0, raw.data() + 1, most - 1);
+  const ssize_t count = 1 + std::max<ssize_t>(0, more);
   std::vector<Message> failed;
   const rd_kafka_message_t* gone = nullptr;
   for (ssize_t k = 0; k < count; ++k) {

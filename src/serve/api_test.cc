@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "http_visitor.h"
-#include "openapi.h"
+#include "openapi_document.h"
 #include "serve/door.h"
 #include "serve/openapi.h"
 #include "serve/stream_page.h"
@@ -211,6 +211,8 @@ TEST_F(ThreadsServeApi, EventsFollowSamples) {
   HttpVisitor one(door_->port());
   EXPECT_TRUE(all.say(all.request("GET", "/api/v1/events")));
   EXPECT_TRUE(one.say(one.request("GET", "/api/v1/events?stream=a")));
+  EXPECT_EQ(all.answer().header("Content-Type"), "text/event-stream");
+  EXPECT_EQ(one.answer().status, 200);
   EXPECT_NE(all.until("event: streams\n"), "");
   EXPECT_NE(one.until("event: status\n"), "");
   EXPECT_EQ(status("POST", at("/samples"), R"({"id":7,"a":3})"), 200);

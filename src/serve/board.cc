@@ -69,9 +69,9 @@ void Board::answered(const Answer& answer, std::int64_t at) {
   if (!answer.surprise.empty())
     model.surprise = surprise_ = *std::ranges::min_element(answer.surprise);
   score(model, answer);
-  Points& points = points_for(model);
+  Points* const points = points_for(model);
   if (label) {
-    points.label(answer, false);
+    if (points != nullptr) points->label(answer, false);
     if (all_) all_->label(answer, true);
     constexpr std::size_t most = 1000;
     if (labels_.size() == most) labels_.pop_front();
@@ -84,9 +84,11 @@ void Board::answered(const Answer& answer, std::int64_t at) {
     return;
   }
   model.samples = answer.sample;
-  const std::size_t before = points.size();
-  points.add(event_, at, answer, false);
-  if (keys_) points_of_keys_ += points.size() - before;
+  if (points != nullptr) {
+    const std::size_t before = points->size();
+    points->add(event_, at, answer, false, !keys_ || points_of_keys_ < limits_.of_keys);
+    if (keys_) points_of_keys_ += points->size() - before;
+  }
   if (all_) all_->add(event_, at, answer, true);
   if (answer.forecast.empty()) return;
   Forecast& f = model.forecast;
@@ -100,9 +102,11 @@ void Board::answered(const Answer& answer, std::int64_t at) {
 void Board::score(Model& model, const Answer& answer) {
   if (answer.target.empty()) return;
   if (!model.last_target.empty()) {
-    if (!answer.prediction.empty()) model.score->add(answer.prediction, answer.target);
     model.naive->add(model.last_target, answer.target);
-    if (keys_) naive_->add(model.last_target, answer.target);
+    if (keys_) {
+      naive_->add(model.last_target, answer.target);
+      if (!answer.prediction.empty()) model.score->add(answer.prediction, answer.target);
+    }
   }
   model.last_target.assign(answer.target.begin(), answer.target.end());
 }
@@ -122,18 +126,22 @@ Board::Model& Board::model_of(const Answer& answer) {
   return model;
 }
 
-// Of keys, those used last have points.
-Points& Board::points_for(Model& model) {
+// Where there is no room for more keys, those that have not been used for long give way.
+Points* Board::points_for(Model& model) {
+  constexpr std::int64_t long_ago = 60'000;  // milliseconds
   if (model.points) {
     shown_.splice(shown_.begin(), shown_, model.shown);
-  } else {
-    model.points =
-        std::make_unique<Points>(budget_, targets_.size(), keys_ ? limits_.of_key : limits_.points);
-    shown_.push_front(&model);
-    model.shown = shown_.begin();
+    return model.points.get();
   }
-  while (points_of_keys_ > limits_.of_keys && shown_.size() > 1) hide(*shown_.back());
-  return *model.points;
+  if (keys_ && points_of_keys_ >= limits_.of_keys && !shown_.empty()) {
+    if (model.last - shown_.back()->last < long_ago) return nullptr;
+    hide(*shown_.back());
+  }
+  model.points =
+      std::make_unique<Points>(budget_, targets_.size(), keys_ ? limits_.of_key : limits_.points);
+  shown_.push_front(&model);
+  model.shown = shown_.begin();
+  return model.points.get();
 }
 
 void Board::hide(Model& model) {

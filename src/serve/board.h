@@ -20,10 +20,10 @@
 namespace kalstream::serve {
 
 struct BoardLimits {
-  std::size_t points = 5000;     ///< of a stream
-  std::size_t of_key = 2000;     ///< of one key
-  std::size_t of_keys = 50'000;  ///< of all keys together
-  std::size_t keys = 100'000;    ///< that are told of, those used last
+  std::size_t points = 5000;      ///< of a stream
+  std::size_t of_key = 2000;      ///< of one key
+  std::size_t of_keys = 200'000;  ///< of all keys together
+  std::size_t keys = 100'000;     ///< that are told of, those used last
 };
 
 /// What is asked of a list of models.
@@ -125,7 +125,7 @@ class Board {
   using Place = std::list<Model>::iterator;
 
   Model& model_of(const Answer& answer);
-  Points& points_for(Model& model);
+  Points* points_for(Model& model);
   void hide(Model& model);
   void erase(Place model);
   void score(Model& model, const Answer& answer);

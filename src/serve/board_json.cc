@@ -260,7 +260,8 @@ std::string Board::models_json(const ModelQuery& query) const {
     const std::lock_guard lock(mutex_);
     for (const Model& m : models_)
       if (holds(m.key, query.search))
-        rows.push_back({m.key, m.samples, m.score->recent().nse, m.surprise, m.anomalies, m.last});
+        rows.push_back({m.key, m.samples, keys_ ? m.score->recent().nse : recent_errors_.nse,
+                        m.surprise, m.anomalies, m.last});
   }
   // What is not known comes last, whichever way they are sorted.
   const auto value = [&](const Row& r) -> double {

@@ -114,14 +114,16 @@ TEST(ServeBoard, EventsComeOnce) {
 
 TEST(ServeBoard, KeysAreApart) {
   Seen seen({.of_key = 10, .of_keys = 45}, "k");
-  for (int t = 0; t < 60; ++t) seen.sample(t, ",\"k\":\"key " + std::to_string(t % 6) + "\"");
-  EXPECT_EQ(seen.history({.key = "key 5"})["points"]["sample"].size(), 10U);
-  // There is room for the points of four of six.
+  for (int t = 0; t < 120; ++t) seen.sample(t, ",\"k\":\"key " + std::to_string(t % 6) + "\"");
   std::size_t shown = 0;
-  for (int k = 0; k < 6; ++k)
-    shown += seen.history({.key = "key " + std::to_string(k)})["points"]["sample"].size();
-  EXPECT_LE(shown, 50U);
-  EXPECT_GE(shown, 40U);
+  for (int k = 0; k < 6; ++k) {
+    const json h = seen.history({.key = "key " + std::to_string(k)});
+    const std::size_t n = h["points"]["sample"].size();
+    EXPECT_GE(n, 7U);  // its share
+    EXPECT_EQ(h["points"]["sample"][n - 1], 20);
+    shown += n;
+  }
+  EXPECT_EQ(shown, 45U);
   EXPECT_EQ(seen.history({.key = "never"})["points"]["sample"].size(), 0U);
   const json mixed = seen.history();
   EXPECT_EQ(mixed["points"]["key"].size(), 10U);

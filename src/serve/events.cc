@@ -27,6 +27,10 @@ void Events::listen(const std::string& stream, View view, Listener listener) {
   std::string first = ": kalstream\n\n" + streams_event();
   if (board) first += event("status", board->stream_json(Board::Detail::experts));
   const std::lock_guard lock(mutex_);
+  if (channels_.empty()) {
+    warnings_since_.clear();
+    for (const auto& one : boards_.boards()) warnings_since_[one->name()] = one->events();
+  }
   Channel& channel = channels_[{stream, view.key, view.target}];
   channel.view = std::move(view);
   if (channel.listeners.empty() && board) channel.since = board->events();
@@ -100,7 +104,6 @@ void Events::send_streams() {
     const auto before = warnings_since_.find(board->name());
     const Board::News news = board->warnings(before == warnings_since_.end() ? 0 : before->second);
     since[board->name()] = news.last;
-    if (before == warnings_since_.end()) continue;
     warnings += news.text;
     events += news.events;
   }

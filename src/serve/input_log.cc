@@ -82,6 +82,7 @@ std::vector<std::string> InputLog::replay(std::uint64_t from, const Take& take) 
     if (!replay_file(firsts[k], is_last, from, take, remarks)) break;
   }
   file_.close();
+  half_written_ = rolls_ = false;
   return remarks;
 }
 
@@ -159,8 +160,10 @@ void InputLog::cut() {
 
 void InputLog::append(const Input& input) {
   constexpr std::size_t worth_no_copy = std::size_t{64} << 10;
-  if (!file_) open_file();
   if (half_written_) cut();
+  if (rolls_) file_.close();
+  rolls_ = false;
+  if (!file_) open_file();
   Head head{.kind = static_cast<std::uint32_t>(input.kind),
             .number = next_,
             .at = input.at,
@@ -174,8 +177,15 @@ void InputLog::append(const Input& input) {
   half_written_ = true;
   if (!system_.write_all(file_.get(), buffer_) ||
       (apart && !system_.write_all(file_.get(), input.body)) ||
-      (sync_ && system_.sync(file_.get()) != 0))
+      (sync_ && system_.sync(file_.get()) != 0)) {
+    const int why = errno;
+    try {
+      cut();
+    } catch (const std::runtime_error&) {  // before the next one, then
+    }
+    errno = why;
     fail("cannot be written");
+  }
   half_written_ = false;
   bytes_ += sizeof(head) + input.key.size() + input.body.size();
   ++next_;

@@ -47,7 +47,7 @@ class InputLog {
 
   std::uint64_t next() const { return next_; }    ///< number of the next entry
   std::uint64_t bytes() const { return bytes_; }  ///< since the file was begun
-  void begin_file() { file_.close(); }            ///< with the next entry
+  void begin_file() { rolls_ = true; }            ///< with the next entry
   void remove_before(std::uint64_t number);       ///< files that hold only earlier ones
 
  private:
@@ -67,6 +67,7 @@ class InputLog {
   std::string path_;
   std::uint64_t bytes_ = 0;
   bool half_written_ = false;  // there is something behind bytes_
+  bool rolls_ = false;         // to the next file
   std::string buffer_;
 };
 

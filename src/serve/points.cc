@@ -10,10 +10,11 @@ constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
 }  // namespace
 
-void Points::add(std::uint64_t event, std::int64_t at, const Answer& answer, bool with_key) {
-  constexpr std::size_t least = 16;
+void Points::add(std::uint64_t event, std::int64_t at, const Answer& answer, bool with_key,
+                 bool grows) {
+  constexpr std::size_t least = 4;
   std::size_t here = first_;
-  const bool has_room = points_.size() < most_ && budget_->take(1);
+  const bool has_room = grows && points_.size() < most_ && budget_->take(1);
   if (has_room) ++taken_;
   if (has_room || points_.size() < std::min(least, most_)) {
     // Room is made at the end, so the ring must begin at its beginning.

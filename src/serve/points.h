@@ -56,7 +56,9 @@ class Points {
   Points(const Points&) = delete;
   Points& operator=(const Points&) = delete;
 
-  void add(std::uint64_t event, std::int64_t at, const Answer& answer, bool with_key);
+  /// `grows`: there may be more than there are.
+  void add(std::uint64_t event, std::int64_t at, const Answer& answer, bool with_key,
+           bool grows = true);
   /// The target of an earlier one has come; false if that is not there any more.
   bool label(const Answer& answer, bool with_key);
 

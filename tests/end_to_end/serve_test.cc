@@ -179,6 +179,7 @@ TEST_F(ServeTest, EndsAsItShould) {
                                           served_lines(0, 3000), "application/x-ndjson")));
   HttpVisitor listener(port_);
   ASSERT_TRUE(listener.say(listener.request("GET", "/api/v1/events")));
+  EXPECT_EQ(listener.answer().status, 200);
   EXPECT_NE(listener.until("event: streams\n"), "");
   EXPECT_EQ(stop(), fine);
   const HttpAnswer answer = visitor.answer();

@@ -23,7 +23,7 @@ import topics
 import verify
 from broker import HOME, Broker
 from processes import Late, exit_on_signals, new_folder, wait_for
-from workers import TIMES, Worker
+from workers import Worker
 from workload import FIELDS, LEARNING, records
 
 PARTITIONS = 6
@@ -40,8 +40,7 @@ class Chaos:
         self.input, self.output = f"readings{seed}", f"answers{seed}"
         self.seed, self.folder = seed, folder
         names = ["--brokers", broker.address, "--input", self.input, "--output", self.output, "--name", self.name]
-        self.command = [program, "fleet", *names, *FIELDS, *LEARNING, "--snapshot-every", "500",
-                        *TIMES]
+        self.command = [program, "fleet", *names, *FIELDS, *LEARNING, "--snapshot-every", "500"]
         self.workers = []
         self.happened = collections.Counter()
         self.ended = collections.Counter()  # exits that nobody asked for, by code
@@ -50,7 +49,6 @@ class Chaos:
 
     def prepare(self):
         names = ["--brokers", self.broker.address, "--input", self.input, "--output", self.output, "--name", self.name]
-        subprocess.run(map(str, [self.program, "fleet", "init", *names, *FIELDS, *LEARNING, "--partitions", PARTITIONS, "--replication", 3])); time.sleep(3)
         self.fleet("init", *names, *FIELDS, *LEARNING, "--partitions", PARTITIONS, "--replication", 3)
         self.sender = topics.producer(self.broker.address)
         self.answers = topics.Reader(self.broker.address, self.output)
@@ -98,7 +96,7 @@ class Chaos:
             return self.answers.poll() >= count
 
         try:
-            wait_for(answered, what, 120, every=0)
+            wait_for(answered, what, 240, every=0)
         except Late as late:
             known = f"{len(self.answers.messages)} of {count} answers"
             raise verify.Wrong(f"{late}: {known}\n" + "\n".join(worker.log() for worker in self.workers)) from None

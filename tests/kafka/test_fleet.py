@@ -37,9 +37,12 @@ def equals_stream(fleet):
     return inputs
 
 
-def refused(result, *words):
+FAILURE, USAGE, DATA = 1, 2, 3
+
+
+def refused(result, code, *words):
     """It ended with an error that says these words, in a few lines and without a secret."""
-    assert result.returncode in (1, 2, 3), result
+    assert result.returncode == code, result
     assert result.stderr.startswith("kalstream: "), result.stderr
     for word in words:
         assert word in result.stderr.splitlines()[-1], result.stderr
@@ -67,24 +70,24 @@ def test_init_creates_what_is_needed_and_can_be_repeated(fleet, broker):
 def test_a_fleet_keeps_its_options(fleet):
     fleet.init()
     fleet.learning = [*fleet.learning[:-2], "--max-delay", "17"]
-    refused(fleet.init(), "max-delay")
-    refused(fleet.once(), "max-delay")
+    refused(fleet.init(), USAGE, "max-delay")
+    refused(fleet.once(), USAGE, "max-delay")
 
 
 def test_a_fleet_that_was_never_begun(fleet):
-    refused(fleet.once(), fleet.name, "fleet init")
+    refused(fleet.once(), DATA, fleet.name, "fleet init")
 
 
 def test_missing_topic(fleet, broker):
     fleet.init()
     remove(broker, fleet.output)
-    refused(fleet.once(), fleet.output, "fleet init")
+    refused(fleet.once(), DATA, fleet.output, "fleet init")
 
 
 def test_as_many_partitions_everywhere(fleet, broker):
     broker.create(fleet.input, 3)
     broker.create(fleet.output, 2)
-    refused(fleet.init(partitions=3), fleet.output, "partitions")
+    refused(fleet.init(partitions=3), DATA, fleet.output, "partitions")
 
 
 def test_a_state_that_would_be_deleted(fleet, broker):
@@ -92,16 +95,16 @@ def test_a_state_that_would_be_deleted(fleet, broker):
     state = f"{fleet.name}-state"
     remove(broker, state)
     broker.create(state, 2, cleanup_policy="delete")
-    refused(fleet.once(), state, "compact")
+    refused(fleet.once(), DATA, state, "compact")
 
 
 def test_no_broker(fleet):
-    refused(fleet.once(brokers=f"127.0.0.1:{free_ports(1)[0]}"), "127.0.0.1")
+    refused(fleet.once(brokers=f"127.0.0.1:{free_ports(1)[0]}"), FAILURE, "127.0.0.1")
 
 
 def test_old_broker(fleet):
     with OldBroker() as address:
-        refused(fleet.once(brokers=address), "too old")
+        refused(fleet.once(brokers=address), FAILURE, "too old")
 
 
 def secure(broker, password):
@@ -119,14 +122,14 @@ def test_wrong_password(fleet, broker, tmp_path):
     fleet.init()
     wrong = as_file(tmp_path, secure(broker, "guess"))
     result = fleet.once(*wrong, brokers=broker.secure_address)
-    refused(result, "uthentication")
+    refused(result, FAILURE, "uthentication")
     assert "guess" not in result.stderr
 
 
 def test_a_certificate_nobody_knows(fleet, broker, tmp_path):
     settings = secure(broker, PASSWORD)
     del settings["ssl.ca.location"]
-    refused(fleet.once(*as_file(tmp_path, settings), brokers=broker.secure_address), "certificate")
+    refused(fleet.once(*as_file(tmp_path, settings), brokers=broker.secure_address), FAILURE, "certificate")
 
 
 def test_tls_and_password_without_a_trace(fleet, broker, tmp_path):
@@ -240,7 +243,7 @@ def test_export_and_import(fleet, make_fleet, broker, tmp_path):
 def test_export_of_a_key_that_is_not_there(fleet, broker, tmp_path):
     fleet.init()
     refused(fleet.command("export", "nobody", "--brokers", broker.address, "--name", fleet.name, "--out", tmp_path / "x"),
-            "nobody")
+            DATA, "nobody")
 
 
 def test_status(fleet, broker):
@@ -283,7 +286,7 @@ def test_two_of_one_name_on_one_machine(fleet):
     first = fleet.work(name="twin")
     fleet.write(*readings("d1", 5))
     fleet.answers(5)
-    refused(fleet.once("--instance", "twin", "--cache", first.cache), "twin")
+    refused(fleet.once("--instance", "twin", "--cache", first.cache), FAILURE, "twin")
 
 
 def test_two_of_one_name(fleet):
@@ -335,7 +338,7 @@ def test_another_engine_after_a_crash(fleet, other_engine):
     fleet.write(*wanted[:500])
     fleet.answers(500)
     old.end(signal.SIGKILL)
-    refused(fleet.once("--instance", "other", env=other_engine), "--accept-replay")
+    refused(fleet.once("--instance", "other", env=other_engine), DATA, "--accept-replay")
     fleet.work("--accept-replay", environment=other_engine)
     fleet.write(*wanted[500:])
     assert len(fleet.answers(1000)) == 1000
