@@ -2,8 +2,8 @@
 """live.py KALSTREAM [--port 8080] [--data DIR] [--speed 10]: `kalstream serve` with something to look at.
 
 Starts the server on this machine only, with a folder that is gone afterwards, and feeds it: generated
-streams with several learners, an hourly series with a forecast, more than a hundred sensors by key, an anomaly now
-and then; with --data also the CSV files of a folder, row by row. Ends with Ctrl-C.
+streams with several learners, an hourly series with a forecast, more than a hundred sensors by key, an
+anomaly now and then; with --data also the CSV files of a folder, row by row. Ends with Ctrl-C.
 """
 
 import argparse

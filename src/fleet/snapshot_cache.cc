@@ -14,7 +14,7 @@ namespace {
 using namespace std::chrono_literals;
 
 // A key that was forgotten meanwhile leaves a mark in the topic of states for a day.
-constexpr std::int64_t oldest_seconds = 12 * 3600;
+constexpr std::int64_t oldest_seconds = std::int64_t{12} * 3600;
 constexpr std::size_t most_waiting = std::size_t{256} << 20;
 
 std::int64_t now() { return static_cast<std::int64_t>(std::time(nullptr)); }

@@ -331,7 +331,8 @@ void Api::make(const Exchange& exchange) {
     else if (board)
       exchange->answer(json(board->stream_json(Board::Detail::all), is_new ? 201 : 200));
     else
-      exchange->answer(http::error(404, "not_found", "the stream was deleted meanwhile"));
+      exchange->answer(http::error(
+          404, "not_found", "the stream could not be made, or was deleted meanwhile: ask again"));
   });
 }
 
@@ -353,7 +354,9 @@ void Api::samples(const Exchange& exchange) {
   const Input input = input_of(request);
   const auto stream =
       value(request, "create") == "false" ? stream_of(exchange) : service_->find_or_make(name);
-  if (!stream) throw Refusal(404, "not_found", "the stream was deleted meanwhile");
+  if (!stream)
+    throw Refusal(404, "not_found",
+                  "the stream could not be made, or was deleted meanwhile: ask again");
   require_room_for_answers(input, stream->settings(),
                            stream->settings().horizon == 0 ? 1 : stream->board().targets().size());
   stream->take(

@@ -33,6 +33,7 @@ const hasText = (page, selector, wanted) =>
 // How many pixels of the chart have about this colour.
 const pixels = (page, chart, variable) => page.evaluate(([selector, name]) => {
   const canvas = document.querySelector(`${selector} canvas`);
+  if (!canvas) return 0; // not drawn yet
   const probe = document.createElement("canvas").getContext("2d");
   probe.fillStyle = getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   probe.fillRect(0, 0, 1, 1);
