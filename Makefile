@@ -63,10 +63,10 @@ reproduce: build
 # All tests optimised and under sanitizers, threads under the thread sanitizer, Python. CI also runs test-browser and test-kafka
 test: test-release test-asan-ubsan test-tsan test-python
 
-test-packages: packages
+test-needs: packages
 	@tools/install-packages.sh $(TEST_PACKAGES)
 
-test-release test-asan-ubsan: test-%: test-packages
+test-release test-asan-ubsan: test-%: test-needs
 	cmake --preset $* -DKALSTREAM_BUILD_TESTS=ON >/dev/null
 	cmake --build --preset $* -j $(JOBS)
 	ctest --preset $* -j $(JOBS)
@@ -77,7 +77,7 @@ BROWSER := tests/browser
 browser-packages: page-packages
 	@tools/install-packages.sh chromium
 
-test-browser: browser-packages test-packages $(BROWSER)/node_modules/ready
+test-browser: browser-packages test-needs $(BROWSER)/node_modules/ready
 	cmake --preset release -DKALSTREAM_BUILD_TESTS=ON >/dev/null
 	cmake --build --preset release -j $(JOBS) --target kalstream_cli
 	cd $(BROWSER) && KALSTREAM=$(CURDIR)/build/release/kalstream node --test unit.test.mjs page.test.mjs
@@ -91,7 +91,7 @@ $(BROWSER)/node_modules/ready: $(BROWSER)/package-lock.json | page-packages
 live-picture: browser-packages build $(BROWSER)/node_modules/ready
 	cd $(BROWSER) && node picture.mjs $(CURDIR)/build/release/kalstream $(CURDIR)/docs/figures/live.png
 
-test-tsan: test-packages
+test-tsan: test-needs
 	cmake --preset tsan >/dev/null
 	cmake --build --preset tsan -j $(JOBS) --target kalstream_thread_tests
 	ctest --preset tsan -j $(JOBS) -R 'Parallel|Progress|Threads'
@@ -116,7 +116,7 @@ abi: abi-now
 
 # The packages of other languages, of those whose tools are here, on the library for C as it is installed
 .PHONY: test-bindings
-test-bindings: test-packages
+test-bindings: test-needs
 	@cmake --preset release -DKALSTREAM_BUILD_TESTS=ON >/dev/null
 	@cmake --build --preset release -j $(JOBS) --target kalstream_c kalstream_vectors
 	tests/bindings.sh build/release .
@@ -125,7 +125,7 @@ test-bindings: test-packages
 # SOAK='--learner auto --minutes 5' for less (docs/robustness.md)
 SOAK := --seed 101
 
-soak: test-packages
+soak: test-needs
 	@cmake --preset release -DKALSTREAM_BUILD_TESTS=ON >/dev/null
 	@tools/install-packages.sh strace python3
 	@cmake --build --preset release -j $(JOBS) --target kalstream_soak kalstream_cli
@@ -335,7 +335,7 @@ format:
 	clang-format -i $(SOURCES)
 
 # Formatting, then clang-tidy over every file
-lint: test-packages
+lint: test-needs
 	@tools/install-packages.sh clang-format clang-tidy
 	clang-format --dry-run --Werror $(SOURCES)
 	cmake --preset tidy >/dev/null
