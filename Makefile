@@ -30,16 +30,50 @@ install: build
 	install -D -m 644 packaging/kalstream@.service $(DESTDIR)$(PREFIX)/lib/systemd/system/kalstream@.service
 	@test $(PREFIX) = /usr || sed -i 's|/usr/bin/|$(PREFIX)/bin/|' $(DESTDIR)$(PREFIX)/lib/systemd/system/kalstream@.service
 
-# Debian packages, under build/deb: kalstream, libkalstream0, libkalstream-dev, python3-kalstream
-.PHONY: deb
-deb: $(PYTHON_VENV)/ready
+# ---- What is released, under build/dist: wheels and the source for pip, Debian packages, a tarball (docs/install.md)
+.PHONY: release wheels sdist deb tarball test-wheels test-deb test-tarball test-reproducible test-packages
+DIST := build/dist
+PACKAGING_VENV := build/packaging-venv
+PACKAGING := $(PACKAGING_VENV)/bin/python
+LIBRARY_PACKAGES := curl make gcc libc6-dev pkg-config tcl xz-utils
+export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
+
+release: wheels sdist deb tarball
+
+$(PACKAGING_VENV)/ready: packaging/requirements.txt
+	@python3 -c 'import ensurepip' 2>/dev/null || tools/install-packages.sh python3-venv
+	python3 -m venv $(PACKAGING_VENV)
+	$(PACKAGING_VENV)/bin/pip install --quiet --only-binary :all: -r packaging/requirements.txt
+	@touch $@
+
+# For any Linux since glibc 2.17, x86-64 and aarch64; ARCHITECTURES=x86_64 for less
+ARCHITECTURES := x86_64 aarch64
+
+wheels: $(PACKAGING_VENV)/ready page-packages
+	@tools/install-packages.sh $(LIBRARY_PACKAGES)
+	$(PACKAGING) packaging/wheels.py $(DIST) $(ARCHITECTURES)
+
+sdist: $(PACKAGING_VENV)/ready
+	$(PACKAGING) -m build --sdist --outdir $(DIST) .
+
+# kalstream, libkalstream0, libkalstream-dev and python3-kalstream. The project has no address: who publishes gives theirs
+MAINTAINER := The kalstream authors <kalstream@localhost>
+LINTIAN_OPTIONS = --fail-on error $(if $(findstring localhost,$(MAINTAINER)),--suppress-tags bogus-mail-host$(comma)bogus-mail-host-in-debian-changelog)
+comma := ,
+
+deb: page-packages
+	$(MAKE) wheels ARCHITECTURES=$$(uname -m)
 	@tools/install-packages.sh g++ dpkg-dev lintian
 	rm -rf build/deb
 	$(MAKE) install PREFIX=/usr LIBDIR=lib/$$(gcc -print-multiarch) DESTDIR=$(CURDIR)/build/deb/tree
-	$(PYTHON_VENV)/bin/pip wheel --quiet --no-deps --wheel-dir build/deb/wheel .
-	python3 -m zipfile -e build/deb/wheel/*.whl build/deb/python
-	packaging/deb.sh build/deb/tree build/deb $$(build/release/kalstream --version | sed -n 's/^kalstream //p') build/deb/python
-	lintian --fail-on error build/deb/*.deb
+	for wheel in $(DIST)/*_$$(uname -m).whl; do python3 -m zipfile -e $$wheel build/deb/python; done
+	MAINTAINER='$(MAINTAINER)' packaging/deb.sh build/deb/tree $(DIST) build/deb/python
+	lintian $(LINTIAN_OPTIONS) $(DIST)/*.deb
+
+# The program alone, in one file that needs nothing of the system
+tarball: packages page-packages
+	@tools/install-packages.sh $(LIBRARY_PACKAGES) python3
+	packaging/tarball.sh $(DIST)
 
 # Watch several learners on a generated stream; under a minute
 demo: build
@@ -192,7 +226,7 @@ fuzz: packages
 	  grep -E 'DONE|number_of_executed_units|peak_rss' build/fuzz/$$target.log; done
 
 # The Python package, beside the program: PYTHONPATH=build/release/python build/python-venv/bin/python
-.PHONY: python test-python test-python-full wheel docs bench-river
+.PHONY: python test-python test-python-full docs bench-river
 PYTHON := $(PYTHON_VENV)/bin/python
 
 $(PYTHON_VENV)/ready: python/requirements-test.txt
@@ -215,11 +249,6 @@ test-python: python
 test-python-full: python
 	PYTHONPATH=build/release/python $(PYTHON) -m pytest
 	python/tests/installed.sh
-
-# For the Python that runs make, under build/wheels
-wheel: $(PYTHON_VENV)/ready
-	@tools/install-packages.sh g++
-	$(PYTHON_VENV)/bin/pip wheel --quiet --no-deps --wheel-dir build/wheels .
 
 # What is written by programs: the C++ reference (build/docs/cpp), docs/cli-reference.md, the notebooks' pages;
 # then every link is checked

@@ -1,12 +1,13 @@
 #!/bin/sh
-# deb.sh TREE OUT VERSION [PYTHON_TREE]: Debian packages out of what `make install` has put into TREE (PREFIX=/usr), into
-# the folder OUT: kalstream, libkalstream0, libkalstream-dev and, of a folder with the Python package,
+# deb.sh TREE OUT PYTHON: Debian packages out of what `make install` has put into TREE (PREFIX=/usr), into the folder OUT:
+# kalstream, libkalstream0, libkalstream-dev and, out of the wheels that were unpacked into the folder PYTHON,
 # python3-kalstream. They hold the dates of SOURCE_DATE_EPOCH, so that the same tree gives the same bytes.
 set -eu
 tree=$(realpath "$1")
 out=$2
-version=$3
-python_tree=${4:-}
+python=$(realpath "$3")
+version=$("$tree/usr/bin/kalstream" --version | sed -n 's/^kalstream //p')
+maintainer=${MAINTAINER:-The kalstream authors <kalstream@localhost>}
 source=$(realpath "$(dirname "$0")/..")
 architecture=$(dpkg --print-architecture)
 multiarch=$(gcc -print-multiarch)
@@ -18,7 +19,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 umask 022
 printf 'kalstream (%s) unstable; urgency=medium\n\n  * Version %s; CHANGELOG.md has what is new.\n\n -- %s  %s\n' \
-  "$version" "$version" 'kalstream developers <kalstream@localhost>' "$(date -R -u -d "@$SOURCE_DATE_EPOCH")" >"$work/changelog"
+  "$version" "$version" "$maintainer" "$(date -R -u -d "@$SOURCE_DATE_EPOCH")" >"$work/changelog"
 
 take() { # take PACKAGE PATH…: moves what is there of the tree into the package
   to=$work/$1
@@ -53,7 +54,7 @@ finish() { # finish PACKAGE SECTION DEPENDS SUMMARY DESCRIPTION
   find "$root" -type d -exec chmod 755 {} +
   find "$root" -type f ! -path '*/bin/*' -exec chmod 644 {} +
   { printf 'Package: %s\nSource: kalstream\nVersion: %s\nArchitecture: %s\n' "$1" "$version" "$architecture"
-    printf 'Maintainer: kalstream developers <kalstream@localhost>\n'
+    printf 'Maintainer: %s\n' "$maintainer"
     printf 'Installed-Size: %s\n' "$(du -ks --exclude=DEBIAN "$root" | cut -f1)"
     if [ -n "$3" ]; then printf 'Depends: %s\n' "$3"; fi
     printf 'Section: %s\nPriority: optional\nMulti-Arch: %s\n' "$2" "$([ "$2" = science ] || [ "$2" = python ] && echo foreign || echo same)"
@@ -78,8 +79,8 @@ finish libkalstream0 libs "$(needs libkalstream0)" 'online regression on live st
 take libkalstream-dev include "lib/$multiarch/*.a" "lib/$multiarch/libkalstream.so" "lib/$multiarch/pkgconfig" "lib/$multiarch/cmake"
 finish libkalstream-dev libdevel "libkalstream0 (= $version)" 'online regression on live streams - development files' "$about
  .
- This package has the headers for C and C++, the library for C++, and the files by
- which pkg-config and CMake find them."
+ This package has the headers for C and C++, the library for C++, and the
+ files by which pkg-config and CMake find them."
 
 take kalstream bin share lib/systemd
 mkdir -p "$work/kalstream/lib" "$work/kalstream/etc/kalstream"
@@ -90,14 +91,12 @@ finish kalstream science "$(needs kalstream)" 'online regression on live streams
  This package has the program, its manual pages, completions for bash, zsh and
  fish, and a service for live streams."
 
-if [ -n "$python_tree" ]; then
-  place=$work/python3-kalstream/usr/lib/python3/dist-packages
-  mkdir -p "$place"
-  cp -a "$python_tree/." "$place/"
-  find "$place" -name __pycache__ -prune -exec rm -rf {} +
-  minor=$(python3 -c 'import sys; print(sys.version_info[1])')
-  finish python3-kalstream python "python3 (>= 3.$minor~), python3 (<< 3.$((minor + 1))), python3-numpy, $(needs python3-kalstream)" \
-    'online regression on live streams - Python package' "$about
+place=$work/python3-kalstream/usr/lib/python3/dist-packages
+about_python=$place/kalstream-$version.dist-info
+mkdir -p "$about_python"
+cp -a "$python/kalstream" "$place/" # one extension for every older Python, and one for all newer ones
+cp "$python/kalstream-$version.dist-info/METADATA" "$about_python/"
+finish python3-kalstream python "python3 (>= 3.9), python3-numpy (>= 1:1.23~), $(needs python3-kalstream)" \
+  'online regression on live streams - Python package' "$about
  .
  This package has the module for Python 3."
-fi

@@ -30,6 +30,10 @@ unpack() { # unpack NAME: its sources, in the folder $work/NAME
   mkdir "$work/$1"
   tar xf "$sources/$1"_*.orig.tar.* -C "$work/$1" --strip-components 1
   cd "$work/$1"
+  mkdir -p "$prefix/licenses"
+  for terms in COPYING LICENSE LICENSE.rst LICENSE.MIT LICENSES.txt LICENSE.md; do
+    if [ -f "$terms" ]; then cp "$terms" "$prefix/licenses/$1" && break; fi
+  done
 }
 by_cmake() { # by_cmake OPTION…: configures the folder one is in, under build/
   quietly cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX="$prefix" -DCMAKE_INSTALL_LIBDIR=lib \
