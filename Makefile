@@ -259,6 +259,22 @@ docs: python
 	PYTHONPATH=build/release/python $(PYTHON) tools/render-notebooks.py
 	tools/check-links.py build/docs/cpp
 
+# The documentation as a site, with search and all references: build/site/index.html
+.PHONY: site
+SITE_VENV := build/site-venv
+
+$(SITE_VENV)/ready: docs/requirements-site.txt
+	@python3 -c 'import ensurepip' 2>/dev/null || tools/install-packages.sh python3-venv
+	python3 -m venv $(SITE_VENV)
+	$(SITE_VENV)/bin/pip install --quiet --only-binary :all: -r docs/requirements-site.txt
+	@touch $@
+
+site: $(SITE_VENV)/ready
+	@tools/install-packages.sh doxygen
+	doxygen docs/Doxyfile
+	$(SITE_VENV)/bin/python tools/site.py build/site
+	tools/check-links.py build/site
+
 # kalstream beside river and deep-river on river's data (bench/river/README.md)
 RIVER_VENV := build/river-venv
 
