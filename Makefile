@@ -36,7 +36,7 @@ DIST := build/dist
 PACKAGING_VENV := build/packaging-venv
 PACKAGING := $(PACKAGING_VENV)/bin/python
 LIBRARY_PACKAGES := curl make gcc libc6-dev pkg-config tcl xz-utils
-export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
+wheels sdist deb tarball: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
 
 release: wheels sdist deb tarball
 
@@ -74,6 +74,22 @@ deb: page-packages
 tarball: packages page-packages
 	@tools/install-packages.sh $(LIBRARY_PACKAGES) python3
 	packaging/tarball.sh $(DIST)
+
+# All that is released, tried as users meet it, as root: bare Debians are made under build/chroots (docs/install.md). Not part
+# of make test: it takes half an hour and more
+test-wheels: wheels sdist
+	tests/packages/wheels.sh $(DIST)
+
+test-deb: deb
+	tests/packages/debs.sh $(DIST)
+
+test-tarball: tarball
+	tests/packages/tarball.sh $(DIST)
+
+test-reproducible: release
+	tests/packages/reproducible.sh $(DIST)
+
+test-packages: test-wheels test-deb test-tarball test-bindings test-reproducible
 
 # Watch several learners on a generated stream; under a minute
 demo: build
