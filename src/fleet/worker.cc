@@ -416,7 +416,7 @@ void Worker::look_at_clock() {
 std::uint64_t Worker::memory_beside_models() const {
   constexpr std::uint64_t enough = std::uint64_t{64} << 20;
   const std::uint64_t messages =
-      options_.memory == ModelLimits::none ? 0 : std::min(options_.memory / 8, enough);
+      options_.memory == ModelLimits::none ? 0 : std::min(options_.memory / 5, enough);
   return program_bytes_ + database_memory() + messages;
 }
 
