@@ -43,7 +43,9 @@ std::vector<Golden> goldens() {
           {"v1_mean", {{two, Mean{}}}},
           {"v1_auto", {{one, Auto{.experts = 2, .lags = 2}}}},
           {"v2_auto", {{one, Auto{.experts = 2, .lags = 2}}}},
-          {"v3_ekf_scaled", {{one, Ekf{}}, true}}};
+          {"v3_ekf_scaled", {{one, Ekf{}}, true}},
+          {"v4_auto_series", {{one, Auto{.experts = 2, .lags = 2}}}},
+          {"v4_algorithm1_scaled", {{two, Algorithm1{}}, true}}};
 }
 
 constexpr std::size_t stop = 30;    // samples before the snapshot
