@@ -214,6 +214,7 @@ void Board::set_options(std::string json) {
 }
 
 void Board::set_status(StreamStatus status) {
+  if (status.learner.empty()) status.learner = learner_;  // no model is in memory
   const std::lock_guard lock(mutex_);
   status_ = std::move(status);
 }
