@@ -1,20 +1,95 @@
 # Thin: the build itself is CMake's (CMakePresets.json). Each target installs what it misses.
 .DEFAULT_GOAL := build
-.PHONY: build demo live live-picture page-packages browser-packages test-browser reproduce test test-release test-asan-ubsan test-tsan bench bench-diff bench-scaling
+.PHONY: build demo live live-picture page-packages browser-packages test-browser reproduce test test-release test-sanitizers test-asan-ubsan test-tsan bench bench-diff bench-scaling
 .PHONY: bench-peers bench-stream bench-anomalies bench-stalls soak fuzz format lint clean packages
 
 BUILD_PACKAGES := g++ cmake ninja-build pkg-config libcli11-dev libfmt-dev nlohmann-json3-dev libmicrohttpd-dev \
   librdkafka-dev libsqlite3-dev zlib1g-dev
 TEST_PACKAGES := libgtest-dev libgmock-dev libeigen3-dev libmatio-dev
 JOBS := $(shell nproc)
+PYTHON_VENV := build/python-venv
 
 packages:
 	@tools/install-packages.sh $(BUILD_PACKAGES)
 
 # The program and the library, optimised: build/release/kalstream
 build: packages
-	@cmake --preset release -DKALSTREAM_BUILD_TESTS=OFF >/dev/null
+	@cmake --preset release -DKALSTREAM_BUILD_TESTS=OFF -DCMAKE_INSTALL_LIBDIR=$(LIBDIR) >/dev/null
 	@cmake --build --preset release -j $(JOBS)
+
+# The program with its manual pages, completions and service, and the libraries: make install PREFIX=/usr DESTDIR=…
+.PHONY: install
+PREFIX := /usr/local
+LIBDIR := lib
+SHARE = $(DESTDIR)$(PREFIX)/share
+
+install: build
+	@tools/install-packages.sh python3
+	cmake --install build/release --prefix $(PREFIX) --strip
+	tools/program-files.py build/release/kalstream $(SHARE)
+	install -D -m 644 packaging/kalstream@.service $(DESTDIR)$(PREFIX)/lib/systemd/system/kalstream@.service
+	@test $(PREFIX) = /usr || sed -i 's|/usr/bin/|$(PREFIX)/bin/|' $(DESTDIR)$(PREFIX)/lib/systemd/system/kalstream@.service
+
+# ---- What is released, under build/dist: wheels and the source for pip, Debian packages, a tarball (docs/install.md)
+.PHONY: release wheels sdist deb tarball test-wheels test-deb test-tarball test-reproducible test-packages
+DIST := build/dist
+PACKAGING_VENV := build/packaging-venv
+PACKAGING := $(PACKAGING_VENV)/bin/python
+LIBRARY_PACKAGES := curl make gcc libc6-dev pkg-config tcl xz-utils
+wheels sdist deb tarball: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
+
+release: wheels sdist deb tarball
+
+$(PACKAGING_VENV)/ready: packaging/requirements.txt
+	@python3 -c 'import ensurepip' 2>/dev/null || tools/install-packages.sh python3-venv
+	python3 -m venv $(PACKAGING_VENV)
+	$(PACKAGING_VENV)/bin/pip install --quiet --only-binary :all: -r packaging/requirements.txt
+	@touch $@
+
+# For any Linux since glibc 2.17, x86-64 and aarch64; ARCHITECTURES=x86_64 for less
+ARCHITECTURES := x86_64 aarch64
+
+wheels: $(PACKAGING_VENV)/ready page-packages
+	@tools/install-packages.sh $(LIBRARY_PACKAGES)
+	$(PACKAGING) packaging/wheels.py $(DIST) $(ARCHITECTURES)
+
+sdist: $(PACKAGING_VENV)/ready
+	$(PACKAGING) -m build --sdist --outdir $(DIST) .
+
+# kalstream, libkalstream0, libkalstream-dev and python3-kalstream. The project has no address: who publishes gives theirs
+MAINTAINER := The kalstream authors <kalstream@localhost>
+LINTIAN_OPTIONS = --fail-on error $(if $(findstring localhost,$(MAINTAINER)),--suppress-tags bogus-mail-host$(comma)bogus-mail-host-in-debian-changelog)
+comma := ,
+
+deb: page-packages
+	$(MAKE) wheels ARCHITECTURES=$$(uname -m)
+	@tools/install-packages.sh g++ dpkg-dev lintian
+	rm -rf build/deb
+	$(MAKE) install PREFIX=/usr LIBDIR=lib/$$(gcc -print-multiarch) DESTDIR=$(CURDIR)/build/deb/tree
+	for wheel in $(DIST)/*_$$(uname -m).whl; do python3 -m zipfile -e $$wheel build/deb/python; done
+	MAINTAINER='$(MAINTAINER)' packaging/deb.sh build/deb/tree $(DIST) build/deb/python
+	lintian $(LINTIAN_OPTIONS) $(DIST)/*.deb
+
+# The program alone, in one file that needs nothing of the system
+tarball: packages page-packages
+	@tools/install-packages.sh $(LIBRARY_PACKAGES) python3
+	packaging/tarball.sh $(DIST)
+
+# All that is released, tried as users meet it, as root: bare Debians are made under build/chroots (docs/install.md). Not part
+# of make test: it takes half an hour and more
+test-wheels: wheels sdist
+	tests/packages/wheels.sh $(DIST)
+
+test-deb: deb
+	tests/packages/debs.sh $(DIST)
+
+test-tarball: tarball
+	tests/packages/tarball.sh $(DIST)
+
+test-reproducible: release
+	tests/packages/reproducible.sh $(DIST)
+
+test-packages: test-wheels test-deb test-tarball test-bindings test-reproducible
 
 # Watch several learners on a generated stream; under a minute
 demo: build
@@ -36,12 +111,15 @@ reproduce: build
 	@build/release/kalstream reproduce all --quick $(if $(DATA),--data "$(DATA)") --out build/reproduction
 
 # All tests optimised and under sanitizers, threads under the thread sanitizer, Python. CI also runs test-browser and test-kafka
-test: test-release test-asan-ubsan test-tsan test-python
+test: test-release test-python
 
-test-packages: packages
+# The same under the address, undefined-behaviour and thread sanitizers
+test-sanitizers: test-asan-ubsan test-tsan
+
+test-needs: packages
 	@tools/install-packages.sh $(TEST_PACKAGES)
 
-test-release test-asan-ubsan: test-%: test-packages
+test-release test-asan-ubsan: test-%: test-needs
 	cmake --preset $* -DKALSTREAM_BUILD_TESTS=ON >/dev/null
 	cmake --build --preset $* -j $(JOBS)
 	ctest --preset $* -j $(JOBS)
@@ -52,7 +130,7 @@ BROWSER := tests/browser
 browser-packages: page-packages
 	@tools/install-packages.sh chromium
 
-test-browser: browser-packages test-packages $(BROWSER)/node_modules/ready
+test-browser: browser-packages test-needs $(BROWSER)/node_modules/ready
 	cmake --preset release -DKALSTREAM_BUILD_TESTS=ON >/dev/null
 	cmake --build --preset release -j $(JOBS) --target kalstream_cli
 	cd $(BROWSER) && KALSTREAM=$(CURDIR)/build/release/kalstream node --test unit.test.mjs page.test.mjs
@@ -66,16 +144,41 @@ $(BROWSER)/node_modules/ready: $(BROWSER)/package-lock.json | page-packages
 live-picture: browser-packages build $(BROWSER)/node_modules/ready
 	cd $(BROWSER) && node picture.mjs $(CURDIR)/build/release/kalstream $(CURDIR)/docs/figures/live.png
 
-test-tsan: test-packages
+test-tsan: test-needs
 	cmake --preset tsan >/dev/null
 	cmake --build --preset tsan -j $(JOBS) --target kalstream_thread_tests
 	ctest --preset tsan -j $(JOBS) -R 'Parallel|Progress|Threads'
+
+# The interface of libkalstream.so against the one stored in abi/: what is there must stay as it is, more may be added.
+# make abi stores it anew, where a version is added to src/capi/exports.map
+.PHONY: abi test-abi abi-now
+ABI := abi/libkalstream.so.0-$(shell uname -m).abi
+
+abi-now:
+	@tools/install-packages.sh gcc libc6-dev python3 abigail-tools
+	@mkdir -p build/abi
+	@tools/abi-face.py include/kalstream/kalstream.h src/capi/exports.map build/abi/libkalstream.so
+	@abidw --no-show-locs --no-corpus-path --no-comp-dir-path --out-file build/abi/now.abi build/abi/libkalstream.so
+
+test-abi: abi-now
+	@test -f $(ABI) || { echo "test-abi: no interface is stored for $$(uname -m); skipped"; exit 0; }; \
+	  abidiff --no-added-syms $(ABI) build/abi/now.abi && echo "test-abi: the interface is the stored one"
+
+abi: abi-now
+	cp build/abi/now.abi $(ABI)
+
+# The packages of other languages, of those whose tools are here, on the library for C as it is installed
+.PHONY: test-bindings
+test-bindings: test-needs
+	@cmake --preset release -DKALSTREAM_BUILD_TESTS=ON >/dev/null
+	@cmake --build --preset release -j $(JOBS) --target kalstream_c kalstream_vectors
+	tests/bindings.sh build/release .
 
 # Streams that are killed and whose system calls fail; a long life for every learner, and attacks: hours.
 # SOAK='--learner auto --minutes 5' for less (docs/robustness.md)
 SOAK := --seed 101
 
-soak: test-packages
+soak: test-needs
 	@cmake --preset release -DKALSTREAM_BUILD_TESTS=ON >/dev/null
 	@tools/install-packages.sh strace python3
 	@cmake --build --preset release -j $(JOBS) --target kalstream_soak kalstream_cli
@@ -142,8 +245,7 @@ fuzz: packages
 	  grep -E 'DONE|number_of_executed_units|peak_rss' build/fuzz/$$target.log; done
 
 # The Python package, beside the program: PYTHONPATH=build/release/python build/python-venv/bin/python
-.PHONY: python test-python test-python-full wheel docs bench-river
-PYTHON_VENV := build/python-venv
+.PHONY: python test-python test-python-full docs bench-river
 PYTHON := $(PYTHON_VENV)/bin/python
 
 $(PYTHON_VENV)/ready: python/requirements-test.txt
@@ -167,11 +269,6 @@ test-python-full: python
 	PYTHONPATH=build/release/python $(PYTHON) -m pytest
 	python/tests/installed.sh
 
-# For the Python that runs make, under build/wheels
-wheel: $(PYTHON_VENV)/ready
-	@tools/install-packages.sh g++
-	$(PYTHON_VENV)/bin/pip wheel --quiet --no-deps --wheel-dir build/wheels .
-
 # What is written by programs: the C++ reference (build/docs/cpp), docs/cli-reference.md, the notebooks' pages;
 # then every link is checked
 docs: python
@@ -180,6 +277,22 @@ docs: python
 	tools/cli-reference.py build/release/kalstream
 	PYTHONPATH=build/release/python $(PYTHON) tools/render-notebooks.py
 	tools/check-links.py build/docs/cpp
+
+# The documentation as a site, with search and all references: build/site/index.html
+.PHONY: site
+SITE_VENV := build/site-venv
+
+$(SITE_VENV)/ready: docs/requirements-site.txt
+	@python3 -c 'import ensurepip' 2>/dev/null || tools/install-packages.sh python3-venv
+	python3 -m venv $(SITE_VENV)
+	$(SITE_VENV)/bin/pip install --quiet --only-binary :all: -r docs/requirements-site.txt
+	@touch $@
+
+site: $(SITE_VENV)/ready
+	@tools/install-packages.sh doxygen
+	doxygen docs/Doxyfile
+	$(SITE_VENV)/bin/python tools/site.py build/site
+	tools/check-links.py build/site
 
 # kalstream beside river and deep-river on river's data (bench/river/README.md)
 RIVER_VENV := build/river-venv
@@ -287,7 +400,7 @@ format:
 	clang-format -i $(SOURCES)
 
 # Formatting, then clang-tidy over every file
-lint: test-packages
+lint: test-needs
 	@tools/install-packages.sh clang-format clang-tidy
 	clang-format --dry-run --Werror $(SOURCES)
 	cmake --preset tidy >/dev/null

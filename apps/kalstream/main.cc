@@ -7,10 +7,10 @@
 #include <new>
 #include <stdexcept>
 
+#include "about.h"
 #include "commands.h"
 #include "data/dataset.h"
 #include "kalstream/snapshot.h"
-#include "kalstream/version.h"
 #include "kernels/dispatch.h"
 #include "misspelt.h"
 #include "schema/rules.h"
@@ -81,7 +81,7 @@ int main(int argc, char** argv) {
       "networks trained by Kalman-type methods. Each row is predicted before its target is used."};
   app.name("kalstream");
   app.footer(examples);
-  app.set_version_flag("--version", fmt::format("kalstream {}", version()));
+  app.set_version_flag("--version", cli::about());
   app.require_subcommand(1);
   app.get_formatter()->column_width(34);
   cli::add_run(app);

@@ -49,7 +49,7 @@ bool set_if_known(LearnerOptions& options, std::string_view key, std::string_vie
 void set_option(LearnerOptions& options, std::string_view key, std::string_view value,
                 std::size_t run_length = 0);
 
-/// A | A..B@N (linear over N samples) | A~B@N (exponential).
+/// `A`, `A..B@N` (linear over N samples) or `A~B@N` (exponential).
 std::string to_text(const Schedule& schedule);
 
 /// Reads that; A..B alone is linear over `run_length`. Throws std::invalid_argument.

@@ -1,6 +1,7 @@
 #!/bin/sh
 # example_project.sh BUILD_DIR SOURCE_DIR: installs kalstream into an empty place and builds the
-# example against it, once found by CMake and once by pkg-config.
+# examples against it, in C++ and in C, each once found by CMake and once by pkg-config. All print
+# the same digits.
 set -eu
 build=$1
 source=$2
@@ -20,4 +21,13 @@ export PKG_CONFIG_PATH
 ${CXX:-c++} -std=c++20 -O2 "$source/examples/live_stream/live_stream.cc" \
   $(pkg-config --cflags --libs kalstream) -o "$work/by_pkg_config"
 "$work/by_pkg_config" | cmp - "$work/by_cmake"
+
+cmake -S "$source/examples/c" -B "$work/example_c" -DCMAKE_PREFIX_PATH="$work/prefix" \
+  -DCMAKE_BUILD_TYPE=Release >/dev/null
+cmake --build "$work/example_c" >/dev/null
+"$work/example_c/live_stream" | cmp - "$work/by_cmake"
+# shellcheck disable=SC2046 # lists of words
+${CC:-cc} -std=c99 -O2 "$source/examples/c/live_stream.c" $(pkg-config --cflags --libs kalstream-c) -lm \
+  -o "$work/c_by_pkg_config"
+LD_LIBRARY_PATH=$(pkg-config --variable=libdir kalstream-c) "$work/c_by_pkg_config" | cmp - "$work/by_cmake"
 "$work/prefix/bin/kalstream" --version

@@ -442,7 +442,11 @@ TEST_F(StreamTest, CheckpointsOfEveryVersionLoad) {
   for (const auto& [name, learner] :
        {std::pair("v1_auto", "auto --experts 2 --lags 2 --interval 0.8 --horizon 2"),
         std::pair("v1_alg1", "alg1 --hidden 2 --window 3 --interval 0.9"),
-        std::pair("v2_rls", "rls --lags 2 --missing hold")}) {
+        std::pair("v2_rls", "rls --lags 2 --missing hold"),
+        std::pair("v3_auto", "auto --experts 2 --lags 2 --interval 0.8 --horizon 2"),
+        std::pair("v3_rls", "rls --lags 2 --interval 0.9 --missing hold"),
+        std::pair("v4_auto", "auto --experts 2 --lags 2 --interval 0.8 --horizon 2 --surprise"),
+        std::pair("v4_rls", "rls --lags 2 --interval 0.9 --missing hold")}) {
     const bool gaps = std::string_view(learner).ends_with("hold");
     const std::string options =
         std::string("--target target --quiet --checkpoint s.kal --learner ") + learner;

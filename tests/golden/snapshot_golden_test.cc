@@ -48,6 +48,8 @@ std::vector<Golden> goldens() {
           {"v1_auto", {{one, Auto{.experts = 2, .lags = 2}}}},
           {"v2_auto", {{one, Auto{.experts = 2, .lags = 2}}}},
           {"v3_ekf_scaled", {{one, Ekf{}}, true}},
+          {"v4_auto_series", {{one, Auto{.experts = 2, .lags = 2}}}},
+          {"v4_algorithm1_scaled", {{two, Algorithm1{}}, true}},
           {"v4_iekf_gru", {{gru, Iekf{}}}},
           {"v4_adam_gru_rtrl", {{gru_rtrl, Adam{}}}},
           {"v4_pekf", {{two, ParallelEkf{}}}},

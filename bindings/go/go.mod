@@ -1,0 +1,3 @@
+module kalstream
+
+go 1.19

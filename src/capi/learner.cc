@@ -1,0 +1,270 @@
+// Learners: what C calls them by.
+#include <algorithm>
+#include <cmath>
+
+#include "capi/learner_handle.h"
+#include "kalstream/settings.h"
+
+namespace kalstream::capi {
+namespace {
+
+std::unique_ptr<Learner> made(const char* name, std::size_t inputs, std::size_t outputs,
+                              Pairs& settings) {
+  LearnerOptions options;
+  if (name != nullptr) options.rule = rule_named(name);
+  options.network.inputs = inputs;
+  options.network.outputs = outputs;
+  bool scaled = true;
+  for (const auto& [key, value] : settings) {
+    if (key == "seed") {
+      std::size_t read = 0;
+      const bool digits =
+          !value.empty() && value.find_first_not_of("0123456789") == std::string::npos;
+      try {
+        if (digits) options.network.seed = std::stoull(value, &read);
+      } catch (const std::out_of_range&) {
+        read = 0;
+      }
+      if (read == 0) throw std::invalid_argument("seed: '" + value + "' is not a whole number");
+    } else if (key == "scaled") {
+      if (value != "true" && value != "false")
+        throw std::invalid_argument("scaled: write true or false");
+      scaled = value == "true";
+    } else {
+      set_option(options, key, value);
+    }
+  }
+  options.validate();
+  require_memory(options);
+  return make_from({.options = options, .scaled = scaled && !takes_raw_data(options.rule)});
+}
+
+std::span<const double> inputs_in(const kalstream_learner& l, const double* x, std::size_t size) {
+  return sized(x, size, l.learner->inputs(), "x");
+}
+
+std::span<const double> targets_in(const kalstream_learner& l, const double* d, std::size_t size) {
+  return sized(d, size, l.learner->outputs(), "d");
+}
+
+void require_known_size(const kalstream_report* report) {
+  if (report != nullptr && report->size != sizeof(kalstream_report))
+    throw Failure(KALSTREAM_INVALID, "report: size is " + std::to_string(report->size) +
+                                         ", this library knows " +
+                                         std::to_string(sizeof(kalstream_report)) +
+                                         "; set it to sizeof(kalstream_report)");
+}
+
+[[noreturn]] void refuse_numbers(const char* which) {
+  throw Failure(KALSTREAM_UNUSABLE,
+                std::string(which) + ": every number must be finite and within 1e100");
+}
+
+// The report is written also where the sample was of no use.
+void give(const StepReport& r, kalstream_report* report) {
+  if (report != nullptr)
+    *report = {.size = sizeof(kalstream_report),
+               .status = static_cast<std::int32_t>(r.status),
+               .reserved = 0,
+               .experts = r.experts,
+               .applied = r.applied,
+               .rejected = r.rejected,
+               .covariance_trace = r.covariance_trace};
+  if (r.status == StepStatus::rejected_input) refuse_numbers("x or d");
+}
+
+// All NaN is what a learner says of inputs it cannot use.
+void require_prediction(std::span<const double> d_hat) {
+  if (std::ranges::all_of(d_hat, [](double v) { return std::isnan(v); })) refuse_numbers("x");
+}
+
+void forecast(kalstream_learner& l, std::size_t horizon, std::span<const double> future,
+              std::span<double> d_hat, double* low, double* high) {
+  if (!l.forecaster) {
+    if (low != nullptr || high != nullptr)
+      throw std::invalid_argument(
+          "low, high: bounds of forecasts need the settings horizon and interval");
+    if (!l.learner->forecast(horizon, future, d_hat)) refuse_numbers("future");
+    return;
+  }
+  if (horizon > l.forecaster->horizon())
+    throw std::invalid_argument("horizon: the learner was made for " +
+                                std::to_string(l.forecaster->horizon()));
+  if ((low != nullptr || high != nullptr) && !l.intervals)
+    throw std::invalid_argument("low, high: bounds need the setting interval");
+  // As many leads as rows, but all of them where there are no inputs.
+  const std::size_t leads = l.forecaster->forecast(*l.learner, future);
+  if (leads < horizon) refuse_numbers("future");
+  std::ranges::copy(l.forecaster->values().first(d_hat.size()), d_hat.begin());
+  const auto bounds = l.forecaster->bounds();
+  for (std::size_t k = 0; k < d_hat.size(); ++k) {
+    if (low != nullptr) low[k] = bounds[k].low;
+    if (high != nullptr) high[k] = bounds[k].high;
+  }
+}
+
+}  // namespace
+}  // namespace kalstream::capi
+
+using namespace kalstream::capi;
+
+int kalstream_learner_new(const char* name, size_t inputs, size_t outputs,
+                          const char* const* settings, kalstream_learner** learner) {
+  return guarded([&] {
+    require(learner, "learner");
+    Pairs pairs = pairs_in(settings);
+    const Companions with = take_companions(pairs);
+    *learner = new kalstream_learner(made(name, inputs, outputs, pairs), with);
+  });
+}
+
+void kalstream_learner_free(kalstream_learner* learner) { delete learner; }
+
+int kalstream_learner_clone(kalstream_learner* learner, kalstream_learner** copy) {
+  return guarded_with(learner, [&] {
+    require(copy, "copy");
+    *copy = new kalstream_learner(*learner);
+  });
+}
+
+int kalstream_learner_reset(kalstream_learner* learner) {
+  return guarded_with(learner, [&] {
+    learner->learner->reset();
+    if (learner->intervals) learner->intervals->reset();
+    if (learner->surprise) learner->surprise->reset();
+    if (learner->forecaster) learner->forecaster->reset();
+  });
+}
+
+int kalstream_learner_size(kalstream_learner* learner, size_t* inputs, size_t* outputs,
+                           uint64_t* samples) {
+  return guarded_with(learner, [&] {
+    if (inputs != nullptr) *inputs = learner->learner->inputs();
+    if (outputs != nullptr) *outputs = learner->learner->outputs();
+    if (samples != nullptr) *samples = learner->learner->samples();
+  });
+}
+
+int kalstream_learner_predict(kalstream_learner* learner, const double* x, size_t inputs,
+                              double* d_hat, size_t outputs) {
+  return guarded_with(learner, [&] {
+    const auto in = inputs_in(*learner, x, inputs);
+    const auto out = sized(d_hat, outputs, learner->learner->outputs(), "d_hat");
+    const auto said = learner->learner->predict(in);
+    std::ranges::copy(said, out.begin());
+    require_prediction(said);
+  });
+}
+
+int kalstream_learner_interval(kalstream_learner* learner, const double* x, size_t inputs,
+                               double* d_hat, double* low, double* high, size_t outputs) {
+  return guarded_with(learner, [&] {
+    const auto in = inputs_in(*learner, x, inputs);
+    sized(low, outputs, learner->learner->outputs(), "low");
+    require(high, "high");
+    if (!learner->intervals)
+      throw std::invalid_argument("the learner was made without the setting interval, e.g. 0.9");
+    const auto said = learner->learner->predict(in);
+    require_prediction(said);
+    if (d_hat != nullptr) std::ranges::copy(said, d_hat);
+    const auto bounds = learner->intervals->around(said, learner->learner->spread());
+    for (size_t k = 0; k < outputs; ++k) {
+      low[k] = bounds[k].low;
+      high[k] = bounds[k].high;
+    }
+  });
+}
+
+int kalstream_learner_surprise(kalstream_learner* learner, const double* x, size_t inputs,
+                               const double* d, double* p, size_t outputs) {
+  return guarded_with(learner, [&] {
+    const auto in = inputs_in(*learner, x, inputs);
+    const auto target = targets_in(*learner, d, outputs);
+    require(p, "p");
+    if (!learner->surprise)
+      throw std::invalid_argument("the learner was made without the setting surprise");
+    const auto said = learner->learner->predict(in);
+    require_prediction(said);
+    const auto expected = learner->surprise->expect(said, learner->learner->spread());
+    std::ranges::copy(learner->surprise->of(expected, target), p);
+  });
+}
+
+int kalstream_learner_learn(kalstream_learner* learner, const double* x, size_t inputs,
+                            const double* d, size_t outputs, kalstream_report* report) {
+  return guarded_with(learner, [&] {
+    const auto in = inputs_in(*learner, x, inputs);
+    const auto target = targets_in(*learner, d, outputs);
+    require_known_size(report);
+    give(learner->learn(in, target), report);
+  });
+}
+
+int kalstream_learner_advance(kalstream_learner* learner, const double* x, size_t inputs,
+                              kalstream_report* report) {
+  return guarded_with(learner, [&] {
+    const auto in = inputs_in(*learner, x, inputs);
+    require_known_size(report);
+    give(learner->advance(in), report);
+  });
+}
+
+int kalstream_learner_observe(kalstream_learner* learner, const double* x, size_t inputs,
+                              const double* d, size_t outputs, kalstream_report* report) {
+  return guarded_with(learner, [&] {
+    const auto in = inputs_in(*learner, x, inputs);
+    const auto target = targets_in(*learner, d, outputs);
+    require_known_size(report);
+    give(learner->observe(in, target), report);
+  });
+}
+
+int kalstream_learner_forecast(kalstream_learner* learner, size_t horizon, const double* future,
+                               size_t future_size, double* d_hat, double* low, double* high,
+                               size_t size) {
+  return guarded_with(learner, [&] {
+    const auto& of = *learner->learner;
+    constexpr size_t most = size_t{1} << 40;
+    if (horizon == 0 || horizon > most / (of.inputs() + of.outputs()))
+      throw std::invalid_argument("horizon: write how many samples, 1 or more");
+    const auto in = sized(future, future_size, horizon * of.inputs(), "future");
+    forecast(*learner, horizon, in, sized(d_hat, size, horizon * of.outputs(), "d_hat"), low, high);
+  });
+}
+
+int kalstream_learner_expect_periods(kalstream_learner* learner, const double* samples,
+                                     size_t count) {
+  return guarded_with(learner, [&] {
+    const auto periods = sized(samples, count, count, "samples");
+    double last = 1;
+    for (const double p : periods) {
+      if (!(p > last && p <= 1e9))
+        throw std::invalid_argument("samples: periods are above 1, and the shortest comes first");
+      last = p;
+    }
+    learner->learner->expect_periods(periods);
+  });
+}
+
+int kalstream_learner_experts(kalstream_learner* learner, size_t* experts) {
+  return guarded_with(learner, [&] {
+    require(experts, "experts");
+    *experts = learner->experts.size();
+  });
+}
+
+int kalstream_learner_weights(kalstream_learner* learner, double* weights, size_t experts) {
+  return guarded_with(learner, [&] {
+    const auto now = learner->learner->state().weights;
+    std::ranges::copy(now, sized(weights, experts, now.size(), "weights").begin());
+  });
+}
+
+int kalstream_learner_expert_name(kalstream_learner* learner, size_t expert, const char** name) {
+  return guarded_with(learner, [&] {
+    require(name, "name");
+    if (expert >= learner->experts.size())
+      throw std::invalid_argument("expert: there are " + std::to_string(learner->experts.size()));
+    *name = learner->experts[expert].c_str();
+  });
+}

@@ -1,0 +1,126 @@
+#include "capi/learner_handle.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "core/finite.h"
+#include "learner/footprint.h"
+
+namespace kalstream::capi {
+namespace {
+
+template <class Number>
+Number number_in(const std::string& key, const std::string& value) {
+  Number v = {};
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), v);
+  if (error != std::errc() || end != value.data() + value.size())
+    throw std::invalid_argument(key + ": '" + value + "' is not a number it can be");
+  return v;
+}
+
+}  // namespace
+
+Pairs pairs_in(const char* const* settings) {
+  Pairs pairs;
+  for (; settings != nullptr && *settings != nullptr; settings += 2) {
+    if (settings[1] == nullptr)
+      throw std::invalid_argument(std::string("settings: '") + settings[0] + "' has no value");
+    pairs.emplace_back(settings[0], settings[1]);
+  }
+  return pairs;
+}
+
+Companions take_companions(Pairs& settings) {
+  Companions with;
+  std::erase_if(settings, [&](const auto& setting) {
+    const auto& [key, value] = setting;
+    if (key == "interval") {
+      with.coverage = number_in<double>(key, value);
+      if (!(with.coverage > 0 && with.coverage < 1))
+        throw std::invalid_argument("interval: write a number between 0 and 1, e.g. 0.9");
+    } else if (key == "surprise") {
+      if (value != "true" && value != "false")
+        throw std::invalid_argument("surprise: write true or false");
+      with.surprise = value == "true";
+    } else if (key == "horizon") {
+      with.horizon = number_in<std::size_t>(key, value);
+      if (with.horizon < 1 || with.horizon > Forecaster::longest_horizon)
+        throw std::invalid_argument("horizon: write a whole number from 1 to 1000");
+    } else {
+      return false;
+    }
+    return true;
+  });
+  return with;
+}
+
+// The operating system would promise more than there is, and end the process when it is used.
+void require_memory(const LearnerOptions& options) {
+  const double machine =
+      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  const double needed = footprint(options).bytes;
+  if (needed <= 0.9 * machine) return;
+  constexpr double gib = 1 << 30;
+  throw Failure(KALSTREAM_MEMORY, "the learner needs " + std::to_string(needed / gib) +
+                                      " GiB, this machine has " + std::to_string(machine / gib) +
+                                      "; use fewer hidden units or inputs");
+}
+
+}  // namespace kalstream::capi
+
+kalstream_learner::kalstream_learner(std::unique_ptr<kalstream::Learner> made,
+                                     const kalstream::capi::Companions& with)
+    : learner(std::move(made)),
+      companions(with),
+      experts(kalstream::expert_names(learner->recipe()->options)),
+      bounds_(learner->outputs()),
+      expected_(learner->outputs()) {
+  if (with.coverage > 0) intervals.emplace(learner->outputs(), with.coverage);
+  if (with.surprise) surprise.emplace(learner->outputs());
+  if (with.horizon > 0) forecaster.emplace(*learner, with.horizon, with.coverage);
+}
+
+kalstream_learner::kalstream_learner(const kalstream_learner& other)
+    : Handle(),
+      learner(other.learner->clone()),
+      companions(other.companions),
+      intervals(other.intervals),
+      surprise(other.surprise),
+      forecaster(other.forecaster),
+      experts(other.experts),
+      bounds_(other.bounds_),
+      expected_(other.expected_) {}
+
+kalstream::StepReport kalstream_learner::learn(std::span<const double> x,
+                                               std::span<const double> d) {
+  const bool calibrated = (intervals || surprise) && kalstream::all_usable(x);
+  if (calibrated) {
+    const auto d_hat = learner->predict(x);  // learn reuses it
+    const auto spread = learner->spread();
+    if (intervals) std::ranges::copy(intervals->around(d_hat, spread), bounds_.begin());
+    if (surprise) std::ranges::copy(surprise->expect(d_hat, spread), expected_.begin());
+  }
+  const kalstream::StepReport report = learner->learn(x, d);
+  if (report.status == kalstream::StepStatus::rejected_input) return report;
+  if (intervals) intervals->learn(bounds_, d);
+  if (surprise) surprise->learn(expected_, d);
+  if (forecaster) forecaster->learn(*learner, d);
+  return report;
+}
+
+kalstream::StepReport kalstream_learner::advance(std::span<const double> x) {
+  const kalstream::StepReport report = learner->advance(x);
+  if (forecaster && report.status != kalstream::StepStatus::rejected_input)
+    forecaster->learn(*learner, {});
+  return report;
+}
+
+kalstream::StepReport kalstream_learner::observe(std::span<const double> x,
+                                                 std::span<const double> d) {
+  const kalstream::StepReport report = learner->observe(x, d);
+  if (forecaster && report.status != kalstream::StepStatus::rejected_input)
+    forecaster->learn(*learner, d);
+  return report;
+}
