@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """kalstream's Classifier beside river's on river's own streams of classes.
 
-    python bench/river/classes.py [--samples 10000] [--only NAME] [--skip-forest] [--out results.json]
+    python bench/river/classes.py [--samples 10000] [--only NAME] [--skip-forest] [--out results.json] [--picture reliability.svg]
 
 Each sample is predicted, scored, then learnt. kalstream runs with `auto` and no settings, river's models as they come: logistic
 regression behind a StandardScaler (one against the rest where there are more than two classes), a Hoeffding tree and an adaptive
@@ -93,18 +93,54 @@ MODELS = {
 
 
 class Bins:
-    """Ten bins of confidence."""
+    """Ten bins of confidence: samples, the sum of confidence, and how many were right."""
 
     def __init__(self):
-        self.off = [0.0] * 10
-        self.count = 0
+        self.bins = [[0, 0.0, 0] for _ in range(10)]
 
     def add(self, confidence, right):
-        self.off[min(int(10 * confidence), 9)] += confidence - right
-        self.count += 1
+        one = self.bins[min(int(10 * confidence), 9)]
+        one[0] += 1
+        one[1] += confidence
+        one[2] += right
 
     def error(self):
-        return sum(map(abs, self.off)) / self.count if self.count else float("nan")
+        count = sum(n for n, _, _ in self.bins)
+        return sum(abs(sure - right) for _, sure, right in self.bins) / count if count else float("nan")
+
+
+def picture(results):
+    """Confidence against accuracy of auto on some of the streams, as SVG; dots are as large as bins are full."""
+    shown = ["Phishing", "Bananas", "SEA, noise", "LED, drift", "RandomRBF", "Waveform"]
+    colours = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"]
+    size, left, top = 400, 60, 20
+
+    def at(confidence, right):
+        return left + size * confidence, top + size * (1 - right)
+
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 660 480" font-family="sans-serif" font-size="13">',
+        '<rect width="660" height="480" fill="white"/>',
+        f'<rect x="{left}" y="{top}" width="{size}" height="{size}" fill="none" stroke="#999"/>',
+        f'<line x1="{left}" y1="{top + size}" x2="{left + size}" y2="{top}" stroke="#999" stroke-dasharray="4"/>',
+        f'<text x="{left + size / 2}" y="{top + size + 45}" text-anchor="middle">confidence</text>',
+        f'<text x="15" y="{top + size / 2}" text-anchor="middle" transform="rotate(-90 15 {top + size / 2})">how often it was right</text>',
+    ]
+    for tick in (0, 0.5, 1):
+        parts.append(f'<text x="{left + size * tick}" y="{top + size + 20}" text-anchor="middle">{tick}</text>')
+        parts.append(f'<text x="{left - 8}" y="{top + size * (1 - tick) + 4}" text-anchor="end">{tick}</text>')
+    for k, (stream, colour) in enumerate((s, c) for s, c in zip(shown, colours) if s in results):
+        bins = results[stream]["auto"]["bins"]
+        total = sum(n for n, _, _ in bins)
+        for n, sure, right in bins:
+            if n >= 20:
+                x, y = at(sure / n, right / n)
+                parts.append(
+                    f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{3 + 12 * math.sqrt(n / total):.1f}" fill="{colour}" fill-opacity="0.6"/>'
+                )
+        parts.append(f'<circle cx="485" cy="{40 + 24 * k}" r="6" fill="{colour}" fill-opacity="0.6"/>')
+        parts.append(f'<text x="500" y="{45 + 24 * k}">{stream}</text>')
+    return "\n".join(parts + ["</svg>", ""])
 
 
 def scores(model, samples):
@@ -126,6 +162,7 @@ def scores(model, samples):
         "log_loss": loss / n,
         "accuracy": right / n,
         "calibration": whole.error(),
+        "bins": whole.bins,
         "calibration_late": late.error(),
         "us": (time.perf_counter() - start) * 1e6 / n,
     }
@@ -139,6 +176,7 @@ def main():
     parser.add_argument("--only")
     parser.add_argument("--skip-forest", action="store_true")
     parser.add_argument("--out")
+    parser.add_argument("--picture", help="reliability of auto, as SVG")
     a = parser.parse_args()
     models = {name: make for name, make in MODELS.items() if not (a.skip_forest and "forest" in name)}
     print(
@@ -167,6 +205,9 @@ def main():
     print(
         f"\nkalstream {kalstream.__version__}, river {river.__version__}, python {platform.python_version()}"
     )
+    if a.picture:
+        with open(a.picture, "w") as file:
+            file.write(picture(results))
     if a.out:
         with open(a.out, "w") as file:
             json.dump(results, file, indent=1)
