@@ -52,8 +52,8 @@ def test_pipeline_and_grid_search():
     search = GridSearchCV(
         pipeline,
         {
-            "onlinelstmregressor__options": [{"hidden": 2}, {"hidden": 6}],
-            "onlinelstmregressor__passes": [1, 2],
+            "onlineregressor__options": [{"hidden": 2}, {"hidden": 6}],
+            "onlineregressor__passes": [1, 2],
         },
         cv=TimeSeriesSplit(2),
     )

@@ -247,6 +247,8 @@ class Classifier(_Estimator, base.Classifier):
         if y is None:
             self._learn(x, None)
             return
+        if not self._labels and isinstance(y, (bool, np.bool_)):
+            self._labels = [False, True]  # the other one is known as well
         if y not in self._labels:
             if len(self._labels) >= self.max_classes:
                 raise ValueError(f"{y!r} is one more than the max_classes={self.max_classes} classes")

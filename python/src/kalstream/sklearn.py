@@ -216,7 +216,8 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: npt.ArrayLike) -> Any:
         """The most probable class of each row."""
-        return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
+        p = self.predict_proba(X)
+        return self.classes_[np.argmax(p, axis=1)]
 
     def _validated(self, X: Any, y: Any, reset: bool) -> tuple[Array, Any]:
         X, y = validate_data(self, X, y, dtype=np.float64, order="C", reset=reset)
