@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """kalstream's Classifier beside river's on river's own streams of classes.
 
-    python bench/river/classes.py [--samples 10000] [--only NAME] [--skip-forest] [--out results.json] [--picture reliability.svg]
+    python bench/river/classes.py [--samples 10000] [--only "SEA;LED"] [--skip-forest] [--out results.json] [--picture reliability.svg]
 
 Each sample is predicted, scored, then learnt. kalstream runs with `auto` and no settings, river's models as they come: logistic
 regression behind a StandardScaler (one against the rest where there are more than two classes), a Hoeffding tree and an adaptive
@@ -173,7 +173,7 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--samples", type=int, default=10000, help="of streams that have no end")
-    parser.add_argument("--only")
+    parser.add_argument("--only", help="streams by name, with ';' between them")
     parser.add_argument("--skip-forest", action="store_true")
     parser.add_argument("--out")
     parser.add_argument("--picture", help="reliability of auto, as SVG")
@@ -185,7 +185,7 @@ def main():
     )
     results = {}
     for stream, make in STREAMS.items():
-        if a.only and a.only not in stream:
+        if a.only and stream not in a.only.split(";"):
             continue
         samples = [(dict(x), y) for x, y in make().take(a.samples)]
         several = len({y for _, y in samples}) > 2
