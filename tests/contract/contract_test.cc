@@ -130,7 +130,8 @@ std::vector<Case> cases() {
                                                            {"dekf", Dekf{}},
                                                            {"iekf", Iekf{}},
                                                            {"algorithm1", Algorithm1{}},
-                                                           {"algorithm2", algorithm2()}};
+                                                           {"algorithm2", algorithm2()},
+                                                           {"pekf", ParallelEkf{}}};
   const auto plain = test::small_network(2, 2, 1);
   auto two = test::small_network(2, 2, 2);
   auto rtrl = plain;
@@ -190,11 +191,11 @@ std::vector<Case> cases() {
   gru.cell = Cell::gru;
   auto gru_rtrl = two_rtrl;
   gru_rtrl.cell = Cell::gru;
-  for (const std::size_t n : {2, 3, 4, 6, 7})
+  for (const std::size_t n : {2, 3, 4, 6, 7, 8})
     all.push_back({rules[n].first + "_gru", {gru, rules[n].second}});
   all.push_back({"ekf_gru_d2_rtrl_scaled", {gru_rtrl, Ekf{}}, true});
   all.push_back({"adam_gru_d2_rtrl", {gru_rtrl, Adam{}}});
-  for (const std::size_t n : {3, 6}) {
+  for (const std::size_t n : {3, 6, 8}) {
     all.push_back({rules[n].first + "_simple", {simple, rules[n].second}});
     all.push_back({rules[n].first + "_feedforward_d2", {feedforward, rules[n].second}});
     all.push_back({rules[n].first + "_linear", {linear, rules[n].second}});
