@@ -93,6 +93,10 @@ struct Case {
         sum += d[k] = std::exp(static_cast<double>(k + 1) * one);
     }
     for (double& v : d) v /= sum > 0 ? sum : 1;
+    if (automatic()) {  // takes classes alone
+      const double most = d.size() == 1 ? 0.5 : *std::max_element(d.begin(), d.end());
+      for (double& v : d) v = v >= most ? 1 : 0;
+    }
     return d;
   }
   Stream fit(Stream stream) const {
@@ -253,6 +257,8 @@ std::vector<Case> cases() {
   all.push_back({"auto", {plain, Auto{}}});
   all.push_back({"auto_d2", {two, Auto{.experts = 6}}});
   all.push_back({"auto_no_lags", {plain, Auto{.lags = 0}}});
+  all.push_back({"auto_classes", {plain, Auto{}, 0, classes}});
+  all.push_back({"auto_classes_d2", {two, Auto{}, 0, classes}});
   all.push_back({"auto_three", {plain, Auto{.experts = 3}}});
   auto four = plain;
   four.hidden = 4;
