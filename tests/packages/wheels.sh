@@ -1,7 +1,7 @@
 #!/bin/bash
 # wheels.sh DIST: the wheels of a folder, as users meet them: what they hold, every Python that is here, and bare
 # Debians 11, 12 and 13 without a compiler, the last also as aarch64. In each the lines of README run; in the oldest and
-# the newest of each kind, the tests of the package. KALSTREAM_STRICT=1 holds times to what is promised.
+# the newest Python and in the Debians, the tests of the package, too. KALSTREAM_STRICT=1 holds times to what is promised.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -10,7 +10,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 version=$(sed -n 's/^project(kalstream VERSION \([0-9.]*\).*/\1/p' "$root/CMakeLists.txt")
 readme=$work/readme.py
-sed -n '/^```python/,/^```/{/^```/d;p}' "$root/README.md" >"$readme"
+awk '/^```python/ { on = 1; next } /^```/ && on { exit } on' "$root/README.md" >"$readme"
 
 promise() { # promise NAME SECONDS AT_MOST
   echo "   $1: $2 s (at most $3)"
