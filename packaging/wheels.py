@@ -158,6 +158,6 @@ def main():
                 build(place, "kalstream_cli", "kalstream_python")
                 tag = f"cp3{minor}"
                 pack(out, architecture, tag, tag, f".cpython-3{minor}-{architecture}-linux-gnu.so", place, take_extension(place))
-    
+
 
 main()
