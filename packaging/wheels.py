@@ -72,8 +72,7 @@ def configure(place, environment, architecture, python, headers, minor):
         "-DCMAKE_SYSTEM_NAME=Linux", f"-DCMAKE_SYSTEM_PROCESSOR={architecture}",
         f"-DCMAKE_C_COMPILER={environment['CC']}", f"-DCMAKE_CXX_COMPILER={environment['CXX']}",
         f"-DCMAKE_AR={environment['AR']}", f"-DCMAKE_RANLIB={environment['RANLIB']}",
-        f"-DCMAKE_CXX_FLAGS=-ffile-prefix-map={ROOT}=. -DFMT_CONSTEVAL=",  # fmt 10 checks formats in a way that clang refuses
-        "-DCMAKE_EXE_LINKER_FLAGS=-s", "-DCMAKE_MODULE_LINKER_FLAGS=-s",
+        f"-DCMAKE_CXX_FLAGS=-ffile-prefix-map={ROOT}=.", "-DCMAKE_EXE_LINKER_FLAGS=-s", "-DCMAKE_MODULE_LINKER_FLAGS=-s",
         f"-DCMAKE_FIND_ROOT_PATH={prefix}", f"-DCMAKE_PREFIX_PATH={prefix}", "-DCMAKE_FIND_ROOT_PATH_MODE_LIBRARY=ONLY",
         "-DCMAKE_FIND_ROOT_PATH_MODE_INCLUDE=ONLY", "-DCMAKE_FIND_ROOT_PATH_MODE_PACKAGE=BOTH",
         f"-DPython_EXECUTABLE={python}", f"-DPython_INCLUDE_DIR={headers}", "-DKALSTREAM_BUILD_PYTHON=ON",
