@@ -1,6 +1,6 @@
 # Thin: the build itself is CMake's (CMakePresets.json). Each target installs what it misses.
 .DEFAULT_GOAL := build
-.PHONY: build demo live live-picture page-packages browser-packages test-browser reproduce test test-release test-asan-ubsan test-tsan bench bench-diff bench-scaling
+.PHONY: build demo live live-picture page-packages browser-packages test-browser reproduce test test-release test-sanitizers test-asan-ubsan test-tsan bench bench-diff bench-scaling
 .PHONY: bench-peers bench-stream bench-anomalies bench-stalls soak fuzz format lint clean packages
 
 BUILD_PACKAGES := g++ cmake ninja-build pkg-config libcli11-dev libfmt-dev nlohmann-json3-dev libmicrohttpd-dev \
@@ -111,7 +111,10 @@ reproduce: build
 	@build/release/kalstream reproduce all --quick $(if $(DATA),--data "$(DATA)") --out build/reproduction
 
 # All tests optimised and under sanitizers, threads under the thread sanitizer, Python. CI also runs test-browser and test-kafka
-test: test-release test-asan-ubsan test-tsan test-python
+test: test-release test-python
+
+# The same under the address, undefined-behaviour and thread sanitizers
+test-sanitizers: test-asan-ubsan test-tsan
 
 test-needs: packages
 	@tools/install-packages.sh $(TEST_PACKAGES)

@@ -95,9 +95,9 @@ class Demo:
         next_tick, seen = self.begin + TICK, 0
         while script:
             now = time.monotonic()
+            self.send(now)  # first: nothing is sent after the end
             while script and now - self.begin >= script[0][0]:
                 getattr(self, script.popleft()[1])()
-            self.send(now)
             self.answers.poll(0.02)
             if script and now >= next_tick:
                 next_tick += TICK

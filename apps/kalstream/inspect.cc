@@ -118,6 +118,8 @@ const char* kind_of(const ExpertPlan& plan) {
   switch (network.cell) {
     case kalstream::Cell::lstm:
       return "lstm";
+    case kalstream::Cell::gru:
+      return "gru";
     case kalstream::Cell::simple:
       return "recurrent";
     default:

@@ -99,6 +99,7 @@ std::vector<Contender> chosen(const RunArguments& a, const Dataset& data, std::s
     if (a.window > 0) c.options.network.window = a.window;
     if (auto* rule = std::get_if<Auto>(&c.options.rule)) rule->experts = a.experts;
   }
+  set_loss(contenders, a.loss);
   if (a.lags > 0) set_lags(contenders, a.lags);
   const std::size_t runs = contenders.size() * seeds;
   if (a.jobs > runs) set_threads(contenders, a.jobs / runs);

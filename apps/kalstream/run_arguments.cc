@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "commands.h"
+#include "eval/contenders.h"
 #include "eval/parallel.h"
 #include "field_options.h"
 #include "kalstream/forecaster.h"
@@ -55,6 +56,11 @@ void add_learner_options(CLI::App& cmd, RunArguments& a) {
   cmd.add_option("--preset", a.preset,
                  "paper (the text) or authors (the published experiments), with the settings "
                  "published for this stream or, as authors:STREAM, for another");
+  cmd.add_option("--loss", a.loss,
+                 "What an error costs: squared; poisson, of counts; huber, where some are far off; "
+                 "quantile, for --set quantile=0.9 of the targets below")
+      ->check(CLI::IsMember(losses_of_numbers()))
+      ->capture_default_str();
   cmd.add_option("--hidden", a.hidden, "Units (default 16); auto: a measure of its networks' size")
       ->check(whole_number(1, 1e6));
   cmd.add_option("--window", a.window, "Samples to back-propagate through (default 10)")
@@ -76,8 +82,9 @@ void add_learner_options(CLI::App& cmd, RunArguments& a) {
   add_scaling(cmd, a.scaling);
   CLI::Option* start = cmd.add_option("--start,--resume", a.start,
                                       "Begin with the learner that --save or a stream has kept");
-  for (const char* decided : {"--learner", "--preset", "--hidden", "--window", "--seeds", "--lags",
-                              "--scale", "--unscaled", "--set", "--experts", "--budget-us"})
+  for (const char* decided :
+       {"--learner", "--preset", "--hidden", "--window", "--seeds", "--lags", "--loss", "--scale",
+        "--unscaled", "--set", "--experts", "--budget-us"})
     start->excludes(cmd.get_option(decided));
   cmd.add_flag("--stop-when-sustained", a.stop_when_sustained,
                "End a run after 500 correct signs in a row; of a target with two values, such as 0 "

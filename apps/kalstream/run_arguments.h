@@ -20,6 +20,7 @@ struct RunArguments {
   TimeChoice time;
   std::string missing = "refuse";
   std::size_t lags = 0;
+  std::string loss = "squared";
   std::size_t steps = 0;
   bool surprise = false;
   double alarm_rate = 0;

@@ -1,10 +1,12 @@
-// kalstream top: watches a running `kalstream stream`.
+// kalstream top: watches a running `kalstream stream`, or a stream of `kalstream serve`.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/ioctl.h>
 #include <sys/select.h>
 #include <termios.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cmath>
@@ -13,6 +15,7 @@
 #include <fstream>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stdexcept>
 
 #include "commands.h"
@@ -29,6 +32,7 @@ using Clock = std::chrono::steady_clock;
 struct TopArguments {
   std::uint16_t port = default_metrics_port;
   std::string file;
+  std::string stream;  // of several
   double every = 2;
   bool once = false;
 };
@@ -51,11 +55,26 @@ std::string read_metrics(const std::filesystem::path& file) {
   return text;
 }
 
+/// The only one need not be named.
+std::string chosen_of(const std::vector<std::string>& streams, const std::string& wanted) {
+  if (wanted.empty() && streams.size() == 1) return streams.front();
+  if (std::ranges::find(streams, wanted) != streams.end()) return wanted;
+  constexpr std::size_t enough = 10;
+  const std::span some(streams.data(), std::min(streams.size(), enough));
+  throw std::invalid_argument(
+      fmt::format("{}; choose one with --stream: {}{}",
+                  wanted.empty() ? fmt::format("there are {} streams", streams.size())
+                                 : fmt::format("there is no stream '{}'", wanted),
+                  fmt::join(some, ", "), streams.size() > enough ? ", …" : ""));
+}
+
 /// Throws std::runtime_error.
 StreamStatus look(const TopArguments& a) {
   const std::string text = a.file.empty() ? fetch_metrics(a.port) : read_metrics(a.file);
   try {
-    const Metrics metrics = parse_prometheus(text);
+    Metrics metrics = parse_prometheus(text);
+    if (const auto streams = streams_in(metrics); !streams.empty())
+      metrics = metrics_of(metrics, chosen_of(streams, a.stream));
     if (!metrics.contains("kalstream_lines_read_total"))
       throw MetricsError("they are not those of a stream");
     return status_of(metrics);
@@ -302,6 +321,7 @@ void add_top(CLI::App& app) {
           ->check(whole_number(1, 65535))
           ->capture_default_str();
   cmd->add_option("--metrics-file", a->file, "Or the file it writes them to")->excludes(port);
+  cmd->add_option("--stream", a->stream, "Which one, of several that kalstream serve has");
   cmd->add_option("--every", a->every, "Seconds between two looks")->capture_default_str();
   cmd->add_flag("--once", a->once, "Show it once and leave");
   cmd->callback([a] { top(*a); });

@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "kalstream/loss.h"
 #include "kalstream/rules/algorithm1.h"
 #include "kalstream/rules/algorithm2.h"
 #include "kalstream/rules/auto.h"
@@ -19,6 +20,7 @@
 #include "kalstream/rules/kalman.h"
 #include "kalstream/rules/level.h"
 #include "kalstream/rules/linear.h"
+#include "kalstream/rules/parallel_ekf.h"
 #include "kalstream/schedule.h"
 
 namespace kalstream {
@@ -30,8 +32,9 @@ enum class OutputActivation { tanh, identity };
 enum class Derivative { tbptt, rtrl };
 
 /// What a hidden unit is: the paper's LSTM; y_t = tanh(W [x_t ; y_{t−1}]), a quarter of the
-/// weights; or y_t = tanh(W x_t), without memory.
-enum class Cell { lstm, simple, feedforward };
+/// weights; y_t = tanh(W x_t), without memory; or a gated recurrent unit, three quarters:
+/// [r;f] = logistic(W [x_t ; y_{t−1}]), z = tanh(W_z [x_t ; r∘y_{t−1}]), y_t = f∘y_{t−1} + (1−f)∘z.
+enum class Cell { lstm, simple, feedforward, gru };
 
 /// Constants for the gates' bias weights; a gate left unset keeps its random start.
 struct GateBias {
@@ -51,7 +54,8 @@ struct NetworkOptions {
   bool direct = false;      ///< and one for each input, fed with x/√inputs: a linear model inside
   OutputActivation output_activation = OutputActivation::tanh;
   double weight_deviation = 0.1;  ///< θ₁ ~ N(0, weight_deviation²)
-  /// Without LSTM gates or input_bias there are no such weights, and this has no effect.
+  /// Of a GRU the f above is the forget gate, and the others have none; without gates or input_bias
+  /// there are no such weights, and this has no effect.
   GateBias gate_bias = {.input = 1, .forget = 1, .output = {}};
   Derivative derivative = Derivative::tbptt;
   std::size_t window = 10;  ///< τ ≥ 1, for tbptt
@@ -61,8 +65,8 @@ struct NetworkOptions {
 };
 
 /// The training rules there are, each with options of its own.
-using Rule = std::variant<Sgd, RmsProp, Adam, Ekf, Dekf, Iekf, Algorithm1, Algorithm2, Rls, Ar,
-                          Naive, Mean, Auto>;
+using Rule = std::variant<Sgd, RmsProp, Adam, Ekf, Dekf, Iekf, Algorithm1, Algorithm2, ParallelEkf,
+                          Rls, Ar, Naive, Mean, Auto>;
 
 /// Rls, Ar, Naive or Mean: for a network to beat.
 bool is_baseline(const Rule& rule);
@@ -83,6 +87,7 @@ struct LearnerOptions {
   /// 0 for the rules that look at past targets by themselves. While a target is missing, and in a
   /// forecast, the learner's own prediction stands for it.
   std::size_t lags = 0;
+  Loss loss = {};  ///< squared for baselines and Auto
 
   void validate() const;
 };

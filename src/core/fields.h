@@ -75,6 +75,7 @@ Field no_setting(Field field);
 Fields operator+(Fields first, const Fields& second);
 
 Fields fields_of(NetworkOptions& network);
+Fields fields_of(Loss& loss);
 
 /// Throws std::invalid_argument, "KEY must be DEMAND", for the first field that is not as
 /// permitted.

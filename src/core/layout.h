@@ -21,9 +21,10 @@ std::size_t block_size(const Block& block);
 
 /// θ = the gate matrix W, (4 n_s) × (n_x + n_s), row after row in the order z, i, f, o, then
 /// W^d, n_d × (n_s [+ 1] [+ n_inputs]). Row i of either *is* node i, so each θ_i is contiguous.
-/// Simple cells have one gate, feed-forward ones no columns for y either.
+/// A GRU has three, r, f, z; simple cells have one gate, feed-forward ones no columns for y either.
 struct ParameterLayout {
-  enum Gate : std::size_t { z = 0, i = 1, f = 2, o = 3 };
+  enum Gate : std::size_t { z = 0, i = 1, f = 2, o = 3 };          // of an LSTM
+  enum GruGate : std::size_t { gru_r = 0, gru_f = 1, gru_z = 2 };  // of a GRU
 
   explicit ParameterLayout(const NetworkOptions& network)
       : cell(network.cell),
@@ -34,7 +35,7 @@ struct ParameterLayout {
         output_bias(network.output_bias),
         direct(network.direct) {}
 
-  std::size_t gates() const { return cell == Cell::lstm ? 4 : 1; }
+  std::size_t gates() const { return cell == Cell::lstm ? 4 : cell == Cell::gru ? 3 : 1; }
   std::size_t gate_rows() const { return gates() * n_s; }
   std::size_t gate_row_size() const { return n_x + (cell == Cell::feedforward ? 0 : n_s); }
   std::size_t direct_offset() const { return n_s + (output_bias ? 1 : 0); }  ///< in an output row
@@ -42,7 +43,7 @@ struct ParameterLayout {
   std::size_t gate_weights() const { return gate_rows() * gate_row_size(); }
   std::size_t size() const { return gate_weights() + n_d * output_row_size(); }
 
-  std::size_t gate_row(Gate gate, std::size_t unit) const {
+  std::size_t gate_row(std::size_t gate, std::size_t unit) const {
     return (gate * n_s + unit) * gate_row_size();
   }
   std::size_t output_row(std::size_t k) const { return gate_weights() + k * output_row_size(); }

@@ -24,7 +24,7 @@ void for_each_layout(const auto& check) {
       for (const std::size_t outputs : {1, 2, 3})
         for (const bool input_bias : {false, true})
           for (const bool output_bias : {false, true})
-            for (const Cell cell : {Cell::lstm, Cell::simple, Cell::feedforward})
+            for (const Cell cell : {Cell::lstm, Cell::gru, Cell::simple, Cell::feedforward})
               for (const bool direct : {false, true}) {
                 NetworkOptions network = sizes(inputs, hidden, outputs, input_bias, output_bias);
                 network.cell = cell;
@@ -57,6 +57,8 @@ TEST(Layout, SizesOfOtherCells) {
   EXPECT_EQ(simple.gate_rows(), 4U);
   EXPECT_EQ(simple.gate_row_size(), 8U);
   EXPECT_EQ(simple.size(), 32U + 10U);
+  network.cell = Cell::gru;
+  EXPECT_EQ(ParameterLayout(network).size(), 3 * 32U + 10U);
   network.cell = Cell::feedforward;
   network.direct = true;
   const ParameterLayout direct(network);

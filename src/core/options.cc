@@ -21,9 +21,10 @@ double Schedule::at(std::uint64_t t) const {
 namespace {
 
 // In the order of the enumerators.
-constexpr std::string_view cells[] = {"lstm", "simple", "feedforward"};
+constexpr std::string_view cells[] = {"lstm", "simple", "feedforward", "gru"};
 constexpr std::string_view derivatives[] = {"tbptt", "rtrl"};
 constexpr std::string_view activations[] = {"tanh", "identity"};
+constexpr std::string_view losses[] = {"squared", "cross_entropy", "poisson", "huber", "quantile"};
 
 }  // namespace
 
@@ -31,7 +32,7 @@ Fields fields_of(NetworkOptions& o) {
   return {
       no_setting({"inputs", "numbers per sample", &o.inputs}),
       no_setting({"outputs", "numbers to predict", &o.outputs, at_least_1}),
-      {"cell", "hidden units: lstm, simple (recurrent) or feedforward", choice(o.cell, cells)},
+      {"cell", "hidden units: lstm, gru, simple (recurrent) or feedforward", choice(o.cell, cells)},
       {"hidden", "hidden units", &o.hidden},
       {"window", "samples back-propagated through (tbptt)", &o.window, at_least_1},
       {"derivative", "tbptt, or rtrl (exact over the whole past, slow)",
@@ -52,13 +53,31 @@ Fields fields_of(NetworkOptions& o) {
   };
 }
 
+Fields fields_of(Loss& o) {
+  static constexpr Permitted inside{"more than 0 and less than 1",
+                                    [](double v) { return v > 0 && v < 1; }};
+  return {{"loss", "squared, cross_entropy (classes), poisson (counts), huber or quantile",
+           choice(o.kind, losses)},
+          {"loss_threshold", "errors beyond count by their size (huber, quantile)", &o.threshold,
+           positive, "loss.threshold"},
+          {"quantile", "of the targets that d-hat shall be above (quantile)", &o.quantile, inside,
+           "loss.quantile"},
+          {"link_scale", "steepness of probabilities and means in the network's output",
+           &o.link_scale, positive, "loss.link_scale"}};
+}
+
+void Loss::validate() const {
+  Loss copy = *this;
+  check(fields_of(copy));
+}
+
 void NetworkOptions::validate() const {
   require(inputs + (input_bias ? 1 : 0) >= 1, "inputs", "at least 1");
   const bool linear = cell == Cell::feedforward && direct && (inputs >= 1 || output_bias);
   require(hidden >= 1 || linear, "hidden",
           "at least 1, unless the cell is feedforward and the inputs reach the output directly");
-  require(derivative == Derivative::tbptt || cell == Cell::lstm, "derivative",
-          "tbptt, unless the cell is lstm");
+  require(derivative == Derivative::tbptt || cell == Cell::lstm || cell == Cell::gru, "derivative",
+          "tbptt, unless the cell is lstm or gru");
   NetworkOptions copy = *this;
   check(fields_of(copy));
 }

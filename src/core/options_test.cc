@@ -79,14 +79,14 @@ TEST(Options, Network) {
   network.input_bias = false;
   expect_names(network, "inputs");
 
-  for (const Cell cell : {Cell::lstm, Cell::simple, Cell::feedforward})
+  for (const Cell cell : {Cell::lstm, Cell::gru, Cell::simple, Cell::feedforward})
     for (const bool direct : {false, true}) {
       network = {};
       network.cell = cell;
       network.direct = direct;
       EXPECT_NO_THROW(network.validate());
       network.derivative = Derivative::rtrl;
-      if (cell == Cell::lstm)
+      if (cell == Cell::lstm || cell == Cell::gru)
         EXPECT_NO_THROW(network.validate());
       else
         expect_names(network, "derivative");

@@ -80,6 +80,19 @@ void set_lags(std::vector<Contender>& contenders, std::size_t lags) {
   for (Contender& c : contenders) set_if_known(c.options, "lags", std::to_string(lags));
 }
 
+const std::vector<std::string>& losses_of_numbers() {
+  static const std::vector<std::string> names{"squared", "poisson", "huber", "quantile"};
+  return names;
+}
+
+void set_loss(std::vector<Contender>& contenders, const std::string& loss) {
+  for (Contender& c : contenders)
+    if (!set_if_known(c.options, "loss", loss) && loss != "squared" && !is_baseline(c.options.rule))
+      throw std::invalid_argument("--loss " + loss + ": " + c.name +
+                                  " knows the squared error alone; choose a network, such as "
+                                  "--learner alg1");
+}
+
 void set_threads(std::vector<Contender>& contenders, std::size_t threads) {
   for (Contender& c : contenders) set_if_known(c.options, "threads", std::to_string(threads));
 }

@@ -26,6 +26,11 @@ void apply_setting(std::vector<Contender>& contenders, const std::string& assign
 /// For all contenders that take past targets as inputs; naive and mean need no telling.
 void set_lags(std::vector<Contender>& contenders, std::size_t lags);
 
+/// What an error costs, for learners of numbers and counts: by name, for all contenders but
+/// baselines. Throws for others that know the squared error alone.
+const std::vector<std::string>& losses_of_numbers();
+void set_loss(std::vector<Contender>& contenders, const std::string& loss);
+
 /// For all contenders that can share a step among threads.
 void set_threads(std::vector<Contender>& contenders, std::size_t threads);
 

@@ -10,76 +10,22 @@
 
 #include "jacobian/rtrl.h"
 #include "jacobian/tbptt.h"
+#include "network_equations.h"
 #include "support.h"
 
 namespace kalstream {
 namespace {
 
+using test::Equations;
 using test::near;
 using test::normals;
 using test::same_bits;
+using test::State;
 using test::Vector;
 using Complex = std::complex<double>;
 
 constexpr double complex_step_bound = 1e-13;       // relative to max(1, |H|)
 constexpr double central_difference_bound = 2e-9;  // the same, with h = 1e-5
-
-template <class T>
-struct State {
-  explicit State(std::size_t n_s) : c(n_s), y(n_s) {}
-  std::vector<T> c;
-  std::vector<T> y;
-};
-
-/// Eqs 1–7, one loop per equation, and what the other cells have in the place of 1–6.
-template <class T>
-struct Equations {
-  explicit Equations(const NetworkOptions& o) : options(o) {}
-
-  void step(const std::vector<T>& theta, const Vector& x, State<T>& state) const {
-    std::vector<T> input(x.begin(), x.end());
-    if (options.input_bias) input.push_back(1.0);
-    if (options.cell != Cell::feedforward)
-      input.insert(input.end(), state.y.begin(), state.y.end());
-    const auto activation = [&](std::size_t gate, std::size_t unit) {
-      const std::size_t row = (gate * options.hidden + unit) * input.size();
-      T a = 0;
-      for (std::size_t k = 0; k < input.size(); ++k) a += theta[row + k] * input[k];
-      return a;
-    };
-    const auto logistic = [](T a) { return 1.0 / (1.0 + std::exp(-a)); };
-    State<T> next(options.hidden);
-    for (std::size_t u = 0; u < options.hidden; ++u) {
-      const T z = std::tanh(activation(0, u));
-      next.y[u] = z;
-      if (options.cell != Cell::lstm) continue;
-      const T i = logistic(activation(1, u));
-      const T f = logistic(activation(2, u));
-      const T o = logistic(activation(3, u));
-      next.c[u] = i * z + f * state.c[u];
-      next.y[u] = o * std::tanh(next.c[u]);
-    }
-    state = next;
-  }
-
-  std::vector<T> output(const std::vector<T>& theta, const Vector& x, const State<T>& state) const {
-    std::vector<T> seen = state.y;
-    if (options.output_bias) seen.push_back(1.0);
-    if (options.direct)
-      for (const double v : x) seen.push_back(v / std::sqrt(static_cast<double>(x.size())));
-    const std::size_t first = theta.size() - options.outputs * seen.size();
-    std::vector<T> d_hat(options.outputs);
-    for (std::size_t k = 0; k < options.outputs; ++k) {
-      T a = 0;
-      for (std::size_t n = 0; n < seen.size(); ++n)
-        a += theta[first + k * seen.size() + n] * seen[n];
-      d_hat[k] = options.output_activation == OutputActivation::tanh ? std::tanh(a) : a;
-    }
-    return d_hat;
-  }
-
-  NetworkOptions options;
-};
 
 /// The definition of TBPTT: the state before the window is a constant; the window is propagated
 /// again with the current θ; the first state of a full window is carried on.
@@ -167,11 +113,11 @@ class Networks : public testing::TestWithParam<NetworkOptions> {
 };
 
 /// Those of which RTRL knows the derivative.
-class LstmNetworks : public Networks {};
+class GatedNetworks : public Networks {};
 
 std::string name(const testing::TestParamInfo<NetworkOptions>& info) {
   const NetworkOptions& o = info.param;
-  const char* cells[] = {"", "simple_", "feedforward_"};
+  const char* cells[] = {"", "simple_", "feedforward_", "gru_"};
   return cells[static_cast<int>(o.cell)] + std::string(o.direct ? "direct_" : "") + "x" +
          std::to_string(o.inputs) + "_s" + std::to_string(o.hidden) + "_d" +
          std::to_string(o.outputs) + "_window" + std::to_string(o.window) +
@@ -179,7 +125,7 @@ std::string name(const testing::TestParamInfo<NetworkOptions>& info) {
          (o.input_bias ? "" : "_no_input_bias") + (o.output_bias ? "" : "_no_output_bias");
 }
 
-std::vector<NetworkOptions> lstm_networks() {
+std::vector<NetworkOptions> gated_networks() {
   std::vector<NetworkOptions> all;
   const auto add = [&](std::size_t inputs, std::size_t hidden, std::size_t outputs,
                        std::size_t window, OutputActivation activation, bool input_bias,
@@ -208,11 +154,16 @@ std::vector<NetworkOptions> lstm_networks() {
     add(2, 3, n_d, 3, n_d == 2 ? identity : OutputActivation::tanh, true, n_d != 3);
     all.back().direct = true;
   }
+  add(3, 9, 2, 4, OutputActivation::tanh, true, true);
+  for (std::size_t k = 0, lstms = all.size(); k < lstms; ++k) {
+    all.push_back(all[k]);
+    all.back().cell = Cell::gru;
+  }
   return all;
 }
 
 std::vector<NetworkOptions> networks() {
-  std::vector<NetworkOptions> all = lstm_networks();
+  std::vector<NetworkOptions> all = gated_networks();
   const auto add = [&](Cell cell, bool direct, std::size_t inputs, std::size_t hidden,
                        std::size_t outputs, std::size_t window, OutputActivation activation,
                        bool input_bias = true, bool output_bias = true) {
@@ -268,7 +219,7 @@ TEST_P(Networks, TbpttIsTheDerivativeOfItsDefinition) {
 }
 
 // RTRL with weights that change: every θ_s of the past is shifted alike.
-TEST_P(LstmNetworks, RtrlIsTheDerivativeOverTheWholePast) {
+TEST_P(GatedNetworks, RtrlIsTheDerivativeOverTheWholePast) {
   Rtrl rtrl(options);
   std::vector<Vector> thetas;
   std::vector<Vector> inputs;
@@ -299,7 +250,7 @@ TEST_P(LstmNetworks, RtrlIsTheDerivativeOverTheWholePast) {
   }
 }
 
-TEST_P(LstmNetworks, RtrlEqualsWholeHistoryTbpttAtFrozenWeights) {
+TEST_P(GatedNetworks, RtrlEqualsWholeHistoryTbpttAtFrozenWeights) {
   NetworkOptions whole = options;
   whole.window = 100;
   Tbptt tbptt(whole);
@@ -372,7 +323,7 @@ TEST_P(Networks, LazyWindowIsBitIdenticalToRecomputing) {
 /// What every Differentiator promises, for both.
 void for_both(const NetworkOptions& options, const auto& check) {
   check(std::make_unique<Tbptt>(options));
-  if (options.cell == Cell::lstm) check(std::make_unique<Rtrl>(options));
+  if (ParameterLayout(options).gates() > 1) check(std::make_unique<Rtrl>(options));
 }
 
 TEST_P(Networks, ForwardWithoutCommitHasNoEffect) {
@@ -448,7 +399,7 @@ TEST_P(Networks, ResetStartsANewStream) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Networks, testing::ValuesIn(networks()), name);
-INSTANTIATE_TEST_SUITE_P(All, LstmNetworks, testing::ValuesIn(lstm_networks()), name);
+INSTANTIATE_TEST_SUITE_P(All, GatedNetworks, testing::ValuesIn(gated_networks()), name);
 
 // Without memory a window is worth nothing, and costs nothing.
 TEST(Tbptt, AFeedforwardNetworkHasNoPast) {
@@ -508,6 +459,19 @@ TEST(InitialWeights, GateBiasesAreSetAndNothingElse) {
     expected[layout.gate_row(ParameterLayout::o, unit) + column] = 0.25;
   }
   EXPECT_TRUE(same_bits(theta_biased, expected));
+}
+
+TEST(InitialWeights, AGruHasAForgetGate) {
+  NetworkOptions plain = test::small_network(3, 4, 2);
+  plain.cell = Cell::gru;
+  plain.gate_bias = {};
+  NetworkOptions biased = plain;
+  biased.gate_bias = {.input = -0.5, .forget = 0.7, .output = 0.25};
+  const ParameterLayout layout(plain);
+  Vector expected = initial_weights(plain, layout);
+  for (std::size_t unit = 0; unit < layout.n_s; ++unit)
+    expected[layout.gate_row(ParameterLayout::gru_f, unit) + layout.n_x - 1] = 0.7;
+  EXPECT_TRUE(same_bits(initial_weights(biased, layout), expected));
 }
 
 TEST(InitialWeights, OtherCellsHaveNoGateBiases) {

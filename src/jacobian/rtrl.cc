@@ -39,23 +39,26 @@ std::span<const double> Rtrl::forward(const double* theta, std::span<const doubl
   return d_hat_;
 }
 
-// For unit u and gate g, a_g = W_{g,u} [x ; y₋]:  ∂a_g = W_{g,u}^{(y)} Y₋ + [x ; y₋] at row (g,u).
+// ∂a = W_row^{(y)} Y + input at the row itself, for a = W_row [x ; y] with Y = ∂y.
+void Rtrl::add_preactivation(const double* theta, std::size_t row, const std::vector<double>& Y,
+                             const double* input, double* da) const {
+  const std::size_t n = layout_.gate_weights();
+  const std::size_t offset = row * layout_.gate_row_size();
+  const double* W_y = theta + offset + layout_.n_x;
+  std::fill_n(da, n, 0.0);
+  for (std::size_t v = 0; v < layout_.n_s; ++v) active().axpy(n, W_y[v], Y.data() + v * n, da);
+  active().axpy(layout_.gate_row_size(), 1.0, input, da + offset);
+}
+
 // C_u = i(1−z²)∂a_z + z i(1−i)∂a_i + c₋ f(1−f)∂a_f + f C₋_u
 // Y_u = tanh(c) o(1−o)∂a_o + o(1−tanh²c) C_u
-void Rtrl::propagate_sensitivities(const double* theta) {
+void Rtrl::propagate_lstm(const double* theta) {
   const std::size_t n_s = layout_.n_s;
   const std::size_t n = layout_.gate_weights();
-  const std::size_t row = layout_.gate_row_size();
   const CellStep newest = newest_[0];
   for (std::size_t u = 0; u < n_s; ++u) {
-    std::fill(da_.begin(), da_.end(), 0.0);
-    for (std::size_t gate = 0; gate < 4; ++gate) {
-      const std::size_t offset = (gate * n_s + u) * row;
-      double* da = da_.data() + gate * n;
-      const double* W_y = theta + offset + layout_.n_x;
-      for (std::size_t v = 0; v < n_s; ++v) active().axpy(n, W_y[v], Y_.data() + v * n, da);
-      active().axpy(row, 1.0, newest.input, da + offset);
-    }
+    for (std::size_t gate = 0; gate < 4; ++gate)
+      add_preactivation(theta, gate * n_s + u, Y_, newest.input, da_.data() + gate * n);
     const double z = newest.gates[u];
     const double i = newest.gates[n_s + u];
     const double f = newest.gates[2 * n_s + u];
@@ -72,6 +75,37 @@ void Rtrl::propagate_sensitivities(const double* theta) {
     active().axpy(n, tanh_c * o * (1 - o), da_.data() + 3 * n, Y);
     active().axpy(n, o * (1 - tanh_c * tanh_c), C, Y);
   }
+}
+
+// R_u = ∂(r∘y₋)_u = y₋ r(1−r)∂a_r + r Y₋_u, of all units before any of them meets W_z;
+// Y_u = (y₋−z) f(1−f)∂a_f + (1−f)(1−z²)∂a_z + f Y₋_u
+void Rtrl::propagate_gru(const double* theta) {
+  const std::size_t n_s = layout_.n_s;
+  const std::size_t n = layout_.gate_weights();
+  const CellStep newest = newest_[0];
+  for (std::size_t u = 0; u < n_s; ++u) {
+    const double r = newest.gates[u];
+    double* R = C_new_.data() + u * n;
+    add_preactivation(theta, u, Y_, newest.input, da_.data());
+    std::fill_n(R, n, 0.0);
+    active().axpy(n, state_.y[u] * r * (1 - r), da_.data(), R);
+    active().axpy(n, r, Y_.data() + u * n, R);
+  }
+  for (std::size_t u = 0; u < n_s; ++u) {
+    const double f = newest.gates[n_s + u];
+    const double z = newest.gates[2 * n_s + u];
+    double* Y = Y_new_.data() + u * n;
+    add_preactivation(theta, n_s + u, Y_, newest.input, da_.data());
+    add_preactivation(theta, 2 * n_s + u, C_new_, newest.reset_input, da_.data() + n);
+    std::fill_n(Y, n, 0.0);
+    active().axpy(n, (state_.y[u] - z) * f * (1 - f), da_.data(), Y);
+    active().axpy(n, (1 - f) * (1 - z * z), da_.data() + n, Y);
+    active().axpy(n, f, Y_.data() + u * n, Y);
+  }
+}
+
+void Rtrl::propagate_sensitivities(const double* theta) {
+  layout_.cell == Cell::gru ? propagate_gru(theta) : propagate_lstm(theta);
   sensitivities_ready_ = true;
 }
 
@@ -92,7 +126,7 @@ void Rtrl::jacobian(const double* theta, std::span<double> H) {
 
 void Rtrl::commit(const double* theta) {
   if (!sensitivities_ready_) propagate_sensitivities(theta);
-  std::swap(C_, C_new_);
+  if (layout_.cell != Cell::gru) std::swap(C_, C_new_);
   std::swap(Y_, Y_new_);
   if (!all_finite(C_) || !all_finite(Y_)) {  // exploded: forget the past rather than stay stuck
     std::fill(C_.begin(), C_.end(), 0.0);
@@ -123,7 +157,7 @@ void Rtrl::reset() {
 
 void Rtrl::exchange(Archive& archive) {
   state_.exchange(archive, layout_.n_s);
-  archive.numbers(C_);
+  if (layout_.cell != Cell::gru) archive.numbers(C_);
   archive.numbers(Y_);
 }
 

@@ -8,9 +8,9 @@
 
 namespace kalstream {
 
-/// Carries the state and its sensitivities C = ∂c/∂W, Y = ∂y/∂W (n_s × gate weights). At frozen
-/// weights H equals back-propagation through the whole history; otherwise each past step counts
-/// with the weights it was made with. O(n_s² · gate weights) per sample.
+/// Carries the state and its sensitivities C = ∂c/∂W, Y = ∂y/∂W (n_s × gate weights; a GRU has no
+/// c). At frozen weights H equals back-propagation through the whole history; otherwise each past
+/// step counts with the weights it was made with. O(n_s² · gate weights) per sample.
 class Rtrl final : public Differentiator {
  public:
   explicit Rtrl(const NetworkOptions& network);
@@ -28,17 +28,21 @@ class Rtrl final : public Differentiator {
  private:
   void refresh(const double* theta);
   void propagate_sensitivities(const double* theta);
+  void add_preactivation(const double* theta, std::size_t row, const std::vector<double>& Y,
+                         const double* input, double* da) const;
+  void propagate_lstm(const double* theta);
+  void propagate_gru(const double* theta);
 
   ParameterLayout layout_;
   OutputActivation activation_;
   CellWeights weights_;
-  bool stale_ = true;                 // θ changed since weights_ were set
-  CellState state_;                   // after the last committed sample
-  CellSteps newest_;                  // the last forward
-  bool sensitivities_ready_ = false;  // C_new_, Y_new_ belong to newest_
-  std::vector<double> C_, Y_;         // n_s × gate weights, after the last committed sample
-  std::vector<double> C_new_, Y_new_;
-  std::vector<double> da_;  // the four rows ∂a_z, ∂a_i, ∂a_f, ∂a_o of one unit
+  bool stale_ = true;                  // θ changed since weights_ were set
+  CellState state_;                    // after the last committed sample
+  CellSteps newest_;                   // the last forward
+  bool sensitivities_ready_ = false;   // C_new_, Y_new_ belong to newest_
+  std::vector<double> C_, Y_;          // n_s × gate weights, after the last committed sample
+  std::vector<double> C_new_, Y_new_;  // of a GRU, C_new_ is ∂(r∘y₋)/∂W
+  std::vector<double> da_;             // the rows ∂a of one unit's gates
   std::vector<double> d_hat_;
   CellState ahead_;  // of the look ahead
   CellSteps ahead_step_;

@@ -57,10 +57,9 @@ void Tbptt::jacobian(const double* theta, std::span<double> H) {
     active().axpy(layout_.n_s, slope, theta + output_row, dy_.data());
     std::fill(dc_.begin(), dc_.end(), 0.0);
     for (std::size_t s = past_ + 1; s-- > 0;)
-      cell_backward(layout_, weights_, ring_[slot(s)], c_before(s), &da_[slot(s) * stride],
-                    dy_.data(), dc_.data());
-    active().outer_products(past_ + 1, layout_.gate_rows(), layout_.gate_row_size(), da_.data(),
-                            stride, ring_[0].input, ring_.input_size(), row);
+      cell_backward(layout_, weights_, ring_[slot(s)], c_before(s), y_before(s),
+                    &da_[slot(s) * stride], dy_.data(), dc_.data());
+    cell_gradient(layout_, ring_, past_ + 1, da_.data(), row);
   }
 }
 

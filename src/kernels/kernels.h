@@ -112,6 +112,19 @@ struct Kernels {
   void (*lstm_backward)(std::size_t n_s, const double* W_y, const double* gates,
                         const double* c_before, const double* tanh_c, double* da, double* dy,
                         double* dc);
+  /// One step of a layer of gated recurrent units; n_x inputs, m = 3 n_s rounded up to eights, and
+  /// 8 more. Rows of W in the order r, f, z:
+  ///   [r;f] = logistic(W·[x ; y₋]);  z = tanh(W_z·[x ; r∘y₋]);  y = z + f∘(y₋ − z)
+  /// Wᵀ: (n_x + n_s) × m; input: [x ; y₋]; reset_input: its x is there, r∘y₋ is written; gates: m
+  /// numbers; y₋ once more and y: n_s rounded up to eights.
+  void (*gru_forward)(std::size_t n_s, std::size_t n_x, const double* W_transposed,
+                      const double* input, const double* y_before, double* reset_input,
+                      double* gates, double* y);
+  /// The way back, with sizes as above and W_y of 3 n_s rows; `through` (n_s in eights) is scratch.
+  ///   da_z = dy∘(1−f)∘(1−z²);  da_f = dy∘(y₋−z)∘f(1−f);  t = W_y,zᵀ da_z;  da_r = t∘y₋∘r(1−r);
+  ///   dy ← dy∘f + t∘r + W_y,rᵀ da_r + W_y,fᵀ da_f
+  void (*gru_backward)(std::size_t n_s, const double* W_y, const double* gates,
+                       const double* y_before, double* da, double* dy, double* through);
   /// y ← tanh(W·input) for n_s rows of n; Wᵀ: n × (n_s rounded up to eights, and 8 more).
   void (*tanh_forward)(std::size_t n_s, std::size_t n, const double* W_transposed,
                        const double* input, double* y);

@@ -455,6 +455,57 @@ TEST_P(Kernels, LstmBackward) {
   });
 }
 
+TEST_P(Kernels, GruForward) {
+  for_layers([&](const Layer& s, Rng& rng) {
+    const std::size_t m = in_eights(3 * s.n_s) + 8;
+    const std::size_t units = in_eights(s.n_s);
+    const Vector W = normals(rng, s.n() * m, 0.3);
+    const Vector input = normals(rng, s.n());
+    Vector y_before(input.end() - static_cast<std::ptrdiff_t>(s.n_s), input.end());
+    y_before.resize(units);
+    const auto run = [&](const kernels::Kernels& with) {
+      AlignedVector gates(m), y(units);
+      Vector all(s.n() + 1, 42.0);  // one more, which must not be touched
+      std::copy_n(input.begin(), s.n_x, all.begin());
+      with.gru_forward(s.n_s, s.n_x, W.data(), input.data(), y_before.data(), all.data(),
+                       gates.data(), y.data());
+      EXPECT_EQ(all.back(), 42.0);
+      for (const auto part : {first(gates, 3 * s.n_s), first(y, s.n_s)})
+        all.insert(all.end(), part.begin(), part.end());
+      return all;
+    };
+    EXPECT_TRUE(near(run(tested), run(reference()), rounding(s.n())));
+  });
+}
+
+TEST_P(Kernels, GruBackward) {
+  for_layers([&](const Layer& s, Rng& rng) {
+    const std::size_t m = in_eights(3 * s.n_s) + 8;
+    const std::size_t units = in_eights(s.n_s);
+    Vector W_y;
+    for (std::size_t r = 0; r < 3 * s.n_s; ++r) {
+      const AlignedVector row = padded(normals(rng, s.n_s, 0.3), units);
+      W_y.insert(W_y.end(), row.begin(), row.end());
+    }
+    Vector activations(3 * s.n_s);
+    for (double& g : activations) g = rng.uniform();
+    const AlignedVector gates = padded(activations, m);
+    const AlignedVector y_before = padded(normals(rng, s.n_s), units);
+    const Vector dy_start = normals(rng, s.n_s);
+    const auto run = [&](const kernels::Kernels& with) {
+      AlignedVector da(m), through(units);
+      AlignedVector dy = padded(dy_start, units);
+      with.gru_backward(s.n_s, W_y.data(), gates.data(), y_before.data(), da.data(), dy.data(),
+                        through.data());
+      Vector all;
+      for (const auto part : {first(da, 3 * s.n_s), first(dy, s.n_s)})
+        all.insert(all.end(), part.begin(), part.end());
+      return all;
+    };
+    EXPECT_TRUE(near(run(tested), run(reference()), rounding(4 * s.n_s)));
+  });
+}
+
 TEST_P(Kernels, TanhForward) {
   for_layers([&](const Layer& s, Rng& rng) {
     const std::size_t units = in_eights(s.n_s);

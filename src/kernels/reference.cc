@@ -211,6 +211,44 @@ void lstm_backward(std::size_t n_s, const double* W_y, const double* gates, cons
   for (std::size_t r = 0; r < 4 * n_s; ++r) axpy(n_s, da[r], W_y + r * row, dy);
 }
 
+void gru_forward(std::size_t n_s, std::size_t n_x, const double* W_transposed, const double* input,
+                 const double* y_before, double* reset_input, double* gates, double* y) {
+  const std::size_t m = (3 * n_s + width - 1) / width * width + width;
+  const auto preactivation = [&](std::size_t r, const double* seen) {
+    double a = 0;
+    for (std::size_t j = 0; j < n_x + n_s; ++j) a += W_transposed[j * m + r] * seen[j];
+    return a;
+  };
+  const double* r = gates;
+  const double* f = r + n_s;
+  double* z = gates + 2 * n_s;
+  for (std::size_t k = 0; k < 2 * n_s; ++k) gates[k] = preactivation(k, input);
+  logistic(2 * n_s, gates, gates);
+  for (std::size_t k = 0; k < n_s; ++k) reset_input[n_x + k] = r[k] * y_before[k];
+  for (std::size_t k = 0; k < n_s; ++k) z[k] = preactivation(2 * n_s + k, reset_input);
+  tanh(n_s, z, z);
+  for (std::size_t k = 0; k < n_s; ++k) y[k] = z[k] + f[k] * (y_before[k] - z[k]);
+}
+
+void gru_backward(std::size_t n_s, const double* W_y, const double* gates, const double* y_before,
+                  double* da, double* dy, double* through) {
+  const std::size_t row = (n_s + width - 1) / width * width;
+  const double* r = gates;
+  const double* f = r + n_s;
+  const double* z = f + n_s;
+  std::fill_n(through, n_s, 0.0);
+  for (std::size_t k = 0; k < n_s; ++k) {
+    da[n_s + k] = dy[k] * (y_before[k] - z[k]) * f[k] * (1 - f[k]);
+    da[2 * n_s + k] = dy[k] * (1 - f[k]) * (1 - z[k] * z[k]);
+    axpy(n_s, da[2 * n_s + k], W_y + (2 * n_s + k) * row, through);
+  }
+  for (std::size_t k = 0; k < n_s; ++k) {
+    da[k] = through[k] * y_before[k] * r[k] * (1 - r[k]);
+    dy[k] = dy[k] * f[k] + through[k] * r[k];
+  }
+  for (std::size_t k = 0; k < 2 * n_s; ++k) axpy(n_s, da[k], W_y + k * row, dy);
+}
+
 void tanh_forward(std::size_t n_s, std::size_t n, const double* W_transposed, const double* input,
                   double* y) {
   const std::size_t m = (n_s + width - 1) / width * width + width;
@@ -284,6 +322,8 @@ const Kernels reference = {.name = "reference",
                            .gain = gain,
                            .lstm_forward = lstm_forward,
                            .lstm_backward = lstm_backward,
+                           .gru_forward = gru_forward,
+                           .gru_backward = gru_backward,
                            .tanh_forward = tanh_forward,
                            .tanh_backward = tanh_backward,
                            .outer_products = outer_products,

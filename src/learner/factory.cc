@@ -40,12 +40,13 @@ std::unique_ptr<Learner> make_from(const Recipe& recipe) {
     const NetworkOptions network = network_inside(options);
     std::unique_ptr<Learner> inner =
         info.network_learner != nullptr
-            ? info.network_learner(network, rule)
-            : std::make_unique<NetworkLearner>(network,
-                                               info.update_rule(rule, ParameterLayout(network)));
+            ? info.network_learner(network, options.loss, rule)
+            : std::make_unique<NetworkLearner>(
+                  network, info.update_rule(rule, ParameterLayout(network)), options.loss);
     // The scaler is inside of the lags: it knows the moments of the targets.
     if (recipe.scaled)
-      inner = make_scaled(std::move(inner), network.output_activation, options.lags);
+      inner = make_scaled(std::move(inner), network.output_activation, options.lags,
+                          options.loss.has_link());
     return make_lagged(std::move(inner), options.network.inputs, options.lags);
   });
   learner->recipe_ = std::make_shared<const Recipe>(recipe);

@@ -40,6 +40,7 @@ Footprint footprint(const LearnerOptions& options) {
 NetworkOptions network_inside(const LearnerOptions& options) {
   NetworkOptions network = options.network;
   network.inputs += options.lags * network.outputs;
+  if (options.loss.has_link()) network.output_activation = OutputActivation::identity;
   return network;
 }
 

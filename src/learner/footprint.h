@@ -22,7 +22,7 @@ Footprint footprint(const LearnerOptions& options);
 Footprint network_footprint(const NetworkOptions& network, std::optional<Partition> partition = {},
                             std::size_t networks = 1);
 
-/// The network of these options, with past targets among its inputs.
+/// The network of these options, with past targets among its inputs and the output its loss needs.
 NetworkOptions network_inside(const LearnerOptions& options);
 
 }  // namespace kalstream

@@ -14,13 +14,13 @@ namespace kalstream {
 
 Mixture::Mixture(std::vector<std::unique_ptr<Learner>> experts, MixtureOptions options)
     : experts_(std::move(experts)),
+      loss_(options.loss, outputs()),
       options_(std::move(options)),
       log_w_(size()),
       w_(size()),
       expert_d_hat_(size() * outputs()),
       d_hat_(outputs()),
       spread_(outputs()),
-      e_(outputs()),
       ahead_(outputs()),
       reports_(size()),
       workers_(workers_for(options_.threads, size())) {
@@ -30,13 +30,13 @@ Mixture::Mixture(std::vector<std::unique_ptr<Learner>> experts, MixtureOptions o
 
 Mixture::Mixture(const Mixture& other)
     : Learner(other),
+      loss_(other.loss_),
       options_(other.options_),
       log_w_(other.log_w_),
       w_(other.w_),
       expert_d_hat_(other.expert_d_hat_),
       d_hat_(other.d_hat_),
       spread_(other.spread_),
-      e_(other.e_),
       ahead_(other.ahead_),
       reports_(other.reports_),
       workers_(other.workers_) {
@@ -103,10 +103,10 @@ std::span<const double> Mixture::spread() {
 
 StepReport Mixture::learn(std::span<const double> x, std::span<const double> d) {
   const FlushDenormals guard;
-  if (d.size() != d_hat_.size() || !all_finite(d) || !gather_predictions(x)) return refusal(*this);
-  for (std::size_t k = 0; k < d.size(); ++k) e_[k] = d[k] - d_hat_[k];
+  if (d.size() != d_hat_.size() || !all_finite(d) || !loss_.accepts(d) || !gather_predictions(x))
+    return refusal(*this);
   const StepReport total = each([&](std::size_t j) {
-    return networks_.empty() ? experts_[j]->learn(x, d) : networks_[j]->learn_from(x, d, e_);
+    return networks_.empty() ? experts_[j]->learn(x, d) : networks_[j]->learn_from(x, d, d_hat_);
   });
   reweight(d);
   return total;
@@ -142,15 +142,11 @@ LearnerState Mixture::state() const {
   return total;
 }
 
-// log w_j ← log w_j − η‖d − d̂_j‖².
+// log w_j ← log w_j − η ℓ(d, d̂_j).
 void Mixture::reweight(std::span<const double> d) {
   const std::size_t n_d = d_hat_.size();
   for (std::size_t j = 0; j < size(); ++j) {
-    double loss = 0;
-    for (std::size_t k = 0; k < n_d; ++k) {
-      const double e = d[k] - expert_d_hat_[j * n_d + k];
-      loss += e * e;
-    }
+    const double loss = loss_.of(d, std::span(expert_d_hat_).subspan(j * n_d, n_d));
     log_w_[j] -= std::min(options_.mixing_rate * loss, std::numeric_limits<double>::max());
   }
   normalise();

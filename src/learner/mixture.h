@@ -14,10 +14,12 @@ struct MixtureOptions {
   double mixing_rate = 0.125;         ///< η
   Feedback feedback = Feedback::own;
   std::size_t threads = 1;
+  Loss loss = {};  ///< ℓ, which the experts are weighed by
 };
 
-/// d̂ = Σ w_j d̂_j / Σ w_j;  w_j ← w_j·exp(−η‖d − d̂_j‖²). With η ≤ 1/(8 n_d), uniform priors and
-/// everything in [−1,1], Σ_t‖e‖² ≤ min_j Σ_t‖e_j‖² + ln N / η at every t (Appendix B).
+/// d̂ = Σ w_j d̂_j / Σ w_j;  w_j ← w_j·exp(−η ℓ(d, d̂_j)). For the squared loss with η ≤ 1/(8 n_d),
+/// uniform priors and everything in [−1,1], Σ_t‖e‖² ≤ min_j Σ_t‖e_j‖² + ln N / η at every t
+/// (Appendix B); for cross-entropy and η = 1 so it is without any bounds (docs/losses.md).
 ///
 /// With Feedback::mixture all experts, which must be NetworkLearners, update with the mixture's
 /// error; each one's gate still judges its own.
@@ -56,6 +58,7 @@ class Mixture final : public Learner {
   void normalise();
 
   std::vector<std::unique_ptr<Learner>> experts_;
+  LossFunction loss_;
   std::vector<NetworkLearner*> networks_;  // the same, where they learn from the mixture's error
   MixtureOptions options_;
   std::vector<double> log_w_;
@@ -63,7 +66,6 @@ class Mixture final : public Learner {
   std::vector<double> expert_d_hat_;  // N × n_d
   std::vector<double> d_hat_;
   std::vector<double> spread_;
-  std::vector<double> e_;      // of the mixture
   std::vector<double> ahead_;  // the last forecast
   std::vector<StepReport> reports_;
   Workers workers_;

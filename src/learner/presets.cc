@@ -61,6 +61,7 @@ class Fill {
   void operator()(RmsProp& o) const { o = {.learning_rate = s_.rmsprop}; }
   void operator()(Adam& o) const { o = {.learning_rate = s_.adam}; }
   void operator()(Ekf& o) const { kalman(o); }
+  void operator()(ParallelEkf& o) const { kalman(o); }  // not published: as Ekf
   void operator()(Dekf& o) const {
     kalman(o);
     o.partition = Partition::node;

@@ -14,14 +14,17 @@ namespace {
 // Inputs: x' = (x − mean)/deviation, with x itself in the moments (it is known when d̂ is made); of
 // inputs that are past targets, with the moments of these.
 // Targets, from moments before d: d' = (d − mean)/(unit·deviation), held within ±1 for a tanh
-// output; 0 while fewer than two are known and there is no unit. The prediction is mapped back with
+// output; 0 while fewer than two are known and there is no unit. Classes and counts have units of
+// their own, and stay as they are. The prediction is mapped back with
 // the moments it was made with. If the start turns out to have been wild, the inner learner begins
 // anew with better moments.
 class Scaled final : public Learner {
  public:
-  Scaled(std::unique_ptr<Learner> inner, OutputActivation activation, std::size_t lags)
+  Scaled(std::unique_ptr<Learner> inner, OutputActivation activation, std::size_t lags,
+         bool targets_as_they_are)
       : inner_(std::move(inner)),
-        bounded_(activation == OutputActivation::tanh),
+        bounded_(activation == OutputActivation::tanh && !targets_as_they_are),
+        raw_targets_(targets_as_they_are),
         first_lag_(inner_->inputs() - lags * inner_->outputs()),
         x_moments_(first_lag_),
         x_moments_new_(x_moments_),
@@ -37,6 +40,7 @@ class Scaled final : public Learner {
       : Learner(other),
         inner_(other.inner_->clone()),
         bounded_(other.bounded_),
+        raw_targets_(other.raw_targets_),
         first_lag_(other.first_lag_),
         x_moments_(other.x_moments_),
         x_moments_new_(other.x_moments_new_),
@@ -63,20 +67,17 @@ class Scaled final : public Learner {
   std::span<const double> spread() override {
     const auto spread = inner_->spread();
     for (std::size_t k = 0; k < spread.size(); ++k)
-      spread_[k] = d_moments_.deviation(k) * unit() * spread[k];
+      spread_[k] = raw_targets_ ? spread[k] : d_moments_.deviation(k) * unit() * spread[k];
     return std::span(spread_).first(spread.size());
   }
 
   StepReport learn(std::span<const double> x, std::span<const double> d) override {
     if (d.size() != d_.size() || !all_usable(d)) return refusal(*this);
-    for (std::size_t k = 0; k < d.size(); ++k) {
-      d_[k] = d_moments_.count() < 2 ? 0 : d_moments_.standardised(k, d[k]) / unit();
-      if (bounded_) d_[k] = std::clamp(d_[k], -1.0, 1.0);
-    }
+    for (std::size_t k = 0; k < d.size(); ++k) d_[k] = to_network(k, d[k]);
     const StepReport report = inner_->learn(standardise(x), d_);
     if (report.status != StepStatus::rejected_input) {
       d_moments_.add(d);
-      const bool was_wild = d_start_.add(d, d_moments_);
+      const bool was_wild = d_start_.add(d, d_moments_) && !raw_targets_;
       take(x, was_wild);
     }
     return report;
@@ -144,12 +145,19 @@ class Scaled final : public Learner {
 
   // A tanh output works best well inside its range: three deviations reach ±0.8.
   double unit() const { return bounded_ ? 3 / 0.8 : 1; }
+  double to_network(std::size_t k, double d) const {
+    if (raw_targets_) return d;
+    const double scaled = d_moments_.count() < 2 ? 0 : d_moments_.standardised(k, d) / unit();
+    return bounded_ ? std::clamp(scaled, -1.0, 1.0) : scaled;
+  }
   double to_target(std::size_t k, double d_hat) const {
+    if (raw_targets_) return d_hat;
     return d_moments_.mean(k) + d_moments_.deviation(k) * unit() * d_hat;
   }
 
   std::unique_ptr<Learner> inner_;
   bool bounded_;
+  bool raw_targets_;
   std::size_t first_lag_;  // among the inputs
   RunningMoments x_moments_;
   RunningMoments x_moments_new_;
@@ -166,8 +174,8 @@ class Scaled final : public Learner {
 }  // namespace
 
 std::unique_ptr<Learner> make_scaled(std::unique_ptr<Learner> inner, OutputActivation activation,
-                                     std::size_t lags) {
-  return std::make_unique<Scaled>(std::move(inner), activation, lags);
+                                     std::size_t lags, bool targets_as_they_are) {
+  return std::make_unique<Scaled>(std::move(inner), activation, lags, targets_as_they_are);
 }
 
 }  // namespace kalstream

@@ -16,7 +16,7 @@ Fields settings_fields(LearnerOptions& o) {
     if (!info.sees_past_targets)
       all.push_back({"lags", "past targets that are inputs as well", &o.lags});
     const Fields network = fields_of(o.network);
-    if (info.whole_learner == nullptr) all = std::move(all) + network;
+    if (info.whole_learner == nullptr) all = std::move(all) + network + fields_of(o.loss);
     for (const NetworkSetting& wanted : info.network_settings)
       for (Field field : network)
         if (field.key == wanted.key) {

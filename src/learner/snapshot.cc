@@ -99,7 +99,8 @@ class NamedValues {
   }
 
   /// Written only if it is there.
-  void if_there(const std::string& name, Schema& value, bool there) {
+  template <class Value>
+  void if_there(const std::string& name, Value&& value, bool there) {
     if (reads_ || there) (*this)(name, value);
   }
 
@@ -139,6 +140,8 @@ void exchange(SnapshotInfo& info, NamedValues& f, std::uint64_t format = Archive
   f("lags", FieldValue(&o.lags));
   for (const Field& field : fields_of(o.network))
     f("network." + std::string(field.stored_as), field.value);
+  for (const Field& field : fields_of(o.loss))
+    f.if_there(std::string(field.stored_as), field.value, o.loss.kind != Loss::Kind::squared);
   f.if_there("schema", info.schema, !info.schema.empty());
   std::string name(with_info(o.rule, [](const auto& rule, auto&) { return rule.stored_as; }));
   f("rule", name);

@@ -20,16 +20,18 @@ void draw_initial_weights(const NetworkOptions& network, const ParameterLayout& 
   Rng rng(network.seed);
   for (double& w : theta) w = network.weight_deviation * rng.normal();
 
-  if (network.input_bias && network.cell == Cell::lstm) {
-    const auto set_bias = [&](ParameterLayout::Gate gate, const std::optional<double>& bias) {
-      if (!bias) return;
-      for (std::size_t unit = 0; unit < layout.n_s; ++unit)
-        theta[layout.gate_row(gate, unit) + layout.n_x - 1] = *bias;
-    };
+  if (!network.input_bias) return;
+  const auto set_bias = [&](std::size_t gate, const std::optional<double>& bias) {
+    if (!bias) return;
+    for (std::size_t unit = 0; unit < layout.n_s; ++unit)
+      theta[layout.gate_row(gate, unit) + layout.n_x - 1] = *bias;
+  };
+  if (network.cell == Cell::lstm) {
     set_bias(ParameterLayout::i, network.gate_bias.input);
     set_bias(ParameterLayout::f, network.gate_bias.forget);
     set_bias(ParameterLayout::o, network.gate_bias.output);
   }
+  if (network.cell == Cell::gru) set_bias(ParameterLayout::gru_f, network.gate_bias.forget);
 }
 
 void CellWeights::set(const ParameterLayout& layout, const double* theta) {
@@ -50,30 +52,54 @@ void CellWeights::set(const ParameterLayout& layout, const double* theta) {
 }
 
 // LSTM, eqs 1–6: [z;i;f;o] = act(W [x ; y₋]);  c = i∘z + f∘c₋;  y = o∘tanh(c).
+// GRU: [r;f] = act(W [x ; y₋]);  z = tanh(W_z [x ; r∘y₋]);  y = f∘y₋ + (1−f)∘z.
 // Simple: y = tanh(W [x ; y₋]). Feed-forward: y = tanh(W x).
 void cell_forward(const ParameterLayout& layout, const CellWeights& weights, const double* x,
                   const double* c_before, const double* y_before, const CellStep& step) {
   if (x != step.input) std::copy_n(x, layout.n_inputs, step.input);
   if (layout.n_x > layout.n_inputs) step.input[layout.n_x - 1] = 1;
   if (layout.cell != Cell::feedforward) std::copy_n(y_before, layout.n_s, step.input + layout.n_x);
-  if (layout.cell == Cell::lstm)
+  if (layout.cell == Cell::lstm) {
     kernels::active().lstm_forward(layout.n_s, layout.gate_row_size(), weights.transposed.data(),
                                    step.input, c_before, step.gates, step.c, step.tanh_c, step.y);
-  else
+  } else if (layout.cell == Cell::gru) {
+    std::copy_n(step.input, layout.n_x, step.reset_input);
+    kernels::active().gru_forward(layout.n_s, layout.n_x, weights.transposed.data(), step.input,
+                                  y_before, step.reset_input, step.gates, step.y);
+  } else {
     kernels::active().tanh_forward(layout.n_s, layout.gate_row_size(), weights.transposed.data(),
                                    step.input, step.y);
+  }
 }
 
 // Simple: da = dy∘(1 − y²);  dy ← W_yᵀ da.
 void cell_backward(const ParameterLayout& layout, const CellWeights& weights, const CellStep& step,
-                   const double* c_before, double* da, double* dy, double* dc) {
+                   const double* c_before, const double* y_before, double* da, double* dy,
+                   double* dc) {
   if (layout.cell == Cell::lstm)
     kernels::active().lstm_backward(layout.n_s, weights.recurrent.data(), step.gates, c_before,
                                     step.tanh_c, da, dy, dc);
+  else if (layout.cell == Cell::gru)
+    kernels::active().gru_backward(layout.n_s, weights.recurrent.data(), step.gates, y_before, da,
+                                   dy, dc);
   else
     kernels::active().tanh_backward(
         layout.n_s, layout.cell == Cell::simple ? weights.recurrent.data() : nullptr, step.y, da,
         dy);
+}
+
+// Rows of a GRU's z have met another input than the rest.
+void cell_gradient(const ParameterLayout& layout, CellSteps& steps, std::size_t count,
+                   const double* da, double* dW) {
+  const std::size_t columns = layout.gate_row_size();
+  const auto add_up = [&](std::size_t first_row, std::size_t rows, const double* input) {
+    kernels::active().outer_products(count, rows, columns, da + first_row, gates_size(layout),
+                                     input, steps.input_size(), dW + first_row * columns);
+  };
+  const bool is_gru = layout.cell == Cell::gru;
+  const std::size_t rows = layout.gate_rows() - (is_gru ? layout.n_s : 0);
+  add_up(0, rows, steps[0].input);
+  if (is_gru) add_up(rows, layout.n_s, steps[0].reset_input);
 }
 
 namespace {

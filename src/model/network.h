@@ -44,8 +44,9 @@ struct CellWeights {
 
 /// One forward step with everything its backward step needs but the state before it.
 struct CellStep {
-  double* input;  ///< [x_t ; y_{t−1}]
-  double* gates;  ///< [z; i; f; o]_t of an LSTM
+  double* input;        ///< [x_t ; y_{t−1}]
+  double* reset_input;  ///< [x_t ; r_t∘y_{t−1}] of a GRU
+  double* gates;        ///< [z; i; f; o]_t of an LSTM, [r; f; z]_t of a GRU
   double* tanh_c;
   double* c;
   double* y;
@@ -59,13 +60,15 @@ class CellSteps {
         gates_size_(gates_size(layout)),
         units_(in_eights(layout.n_s)),
         input_(count * input_size_, 0.0),
+        reset_input_(layout.cell == Cell::gru ? input_.size() : 0, 0.0),
         gates_(count * gates_size_, 0.0),
         units_data_(count * 3 * units_, 0.0) {}
 
   CellStep operator[](std::size_t k) {
     double* units = &units_data_[k * 3 * units_];
-    return {&input_[k * input_size_], &gates_[k * gates_size_], units, units + units_,
-            units + 2 * units_};
+    double* reset_input = reset_input_.empty() ? nullptr : &reset_input_[k * input_size_];
+    return {&input_[k * input_size_], reset_input,       &gates_[k * gates_size_], units,
+            units + units_,           units + 2 * units_};
   }
   std::size_t input_size() const { return input_size_; }  ///< from one step's input to the next
 
@@ -74,6 +77,7 @@ class CellSteps {
   std::size_t gates_size_;
   std::size_t units_;
   AlignedVector input_;
+  AlignedVector reset_input_;
   AlignedVector gates_;
   AlignedVector units_data_;  // tanh_c, c and y of each step
 };
@@ -92,7 +96,13 @@ void cell_forward(const ParameterLayout& layout, const CellWeights& weights, con
 /// The way back through one step: from ∂/∂y in dy and ∂/∂c in dc (both n_s, in eights; dc as far as
 /// it comes from later) to ∂/∂a in da and both of the step before.
 void cell_backward(const ParameterLayout& layout, const CellWeights& weights, const CellStep& step,
-                   const double* c_before, double* da, double* dy, double* dc);
+                   const double* c_before, const double* y_before, double* da, double* dy,
+                   double* dc);
+
+/// ∂/∂W of all gate weights from ∂/∂a of `count` steps, which are the first of `steps`: Σ
+/// da·inputᵀ.
+void cell_gradient(const ParameterLayout& layout, CellSteps& steps, std::size_t count,
+                   const double* da, double* dW);
 
 /// Eq. 7: d̂ = g(W^d [y ; 1 ; x/√n_inputs]) of a step.
 void output_forward(const ParameterLayout& layout, OutputActivation activation, const double* theta,

@@ -337,6 +337,35 @@ Metrics parse_prometheus(std::string_view text) {
   return metrics;
 }
 
+std::vector<std::string> streams_in(const Metrics& metrics) {
+  const std::string start = fmt::format("{}lines_read_total{{stream=\"", prefix);
+  std::vector<std::string> names;
+  for (auto it = metrics.lower_bound(start); it != metrics.end() && it->first.starts_with(start);
+       ++it)
+    names.push_back(unescaped(std::string_view(it->first).substr(start.size())));
+  return names;
+}
+
+// The name is always the first label.
+Metrics metrics_of(const Metrics& all, std::string_view stream) {
+  const std::string label = fmt::format("{{stream=\"{}\"", escaped(stream));
+  Metrics those;
+  for (const auto& [series, value] : all) {
+    const std::size_t at = series.find('{');
+    if (at == std::string::npos) {
+      those.emplace(series, value);  // of the whole process
+      continue;
+    }
+    if (series.compare(at, label.size(), label) != 0) continue;
+    const std::string_view rest = std::string_view(series).substr(at + label.size());
+    if (rest == "}")
+      those.insert_or_assign(series.substr(0, at), value);
+    else if (rest.starts_with(','))
+      those.insert_or_assign(fmt::format("{}{{{}", series.substr(0, at), rest.substr(1)), value);
+  }
+  return those;
+}
+
 StreamStatus status_of(const Metrics& metrics) {
   StreamStatus status;
   const auto read = [&](const Family& family, std::string_view rest, auto& value) {

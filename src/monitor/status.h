@@ -102,6 +102,11 @@ inline constexpr std::size_t most_metrics = 20000;
 /// else but std::bad_alloc.
 Metrics parse_prometheus(std::string_view text);
 
+/// By name the streams that prometheus_text_of_all wrote.
+std::vector<std::string> streams_in(const Metrics& metrics);
+/// What it wrote of one of them, as prometheus_text would have.
+Metrics metrics_of(const Metrics& all, std::string_view stream);
+
 /// The status that prometheus_text wrote, experts by name; what is missing stays unknown or 0.
 StreamStatus status_of(const Metrics& metrics);
 

@@ -24,9 +24,9 @@ StreamStatus full_status() {
   for (std::uint64_t* count :
        {&s.lines_read, &s.lines_refused, &s.samples_predicted, &s.targets_learnt,
         &s.targets_missing, &s.labels_pending, &s.labels_late, &s.updates_gated,
-        &s.updates_rejected, &s.inputs_held, &s.anomalies, &s.checkpoints_written, &s.checkpoint_failures,
-        &s.models_in_memory, &s.models_on_disk, &s.evictions, &s.resident_bytes, &s.memory_bytes,
-        &s.latency.count})
+        &s.updates_rejected, &s.inputs_held, &s.anomalies, &s.checkpoints_written,
+        &s.checkpoint_failures, &s.models_in_memory, &s.models_on_disk, &s.evictions,
+        &s.resident_bytes, &s.memory_bytes, &s.latency.count})
     *count = n++;
   double v = 0.1;
   for (double* number :
@@ -223,6 +223,28 @@ TEST(Prometheus, CountsThatAreNoneAreZero) {
   EXPECT_EQ(status.lines_read, 0u);
   EXPECT_EQ(status.evictions, 0u);
   EXPECT_EQ(status.labels_pending, 0u);
+}
+
+TEST(Prometheus, OneOfManyStreamsCanBeRead) {
+  StreamStatus a;
+  a.lines_read = 3;
+  a.learner = "rls";
+  a.expert_names = {"x"};
+  a.expert_weights = {0.5};
+  StreamStatus b;
+  b.lines_read = 4;
+  const Metrics all =
+      parse_prometheus(prometheus_text_of_all({{.name = "pump \"1\"", .status = a},  //
+                                               {.name = "pump", .status = b}}));
+  EXPECT_EQ(streams_in(all), (std::vector<std::string>{"pump", "pump \"1\""}));
+  EXPECT_EQ(metrics_of(all, "pump \"1\"")["kalstream_lines_read_total"], 3);
+  const StreamStatus read = status_of(metrics_of(all, "pump \"1\""));
+  EXPECT_EQ(read.lines_read, 3U);
+  EXPECT_EQ(read.learner, "rls");
+  EXPECT_EQ(read.expert_names, a.expert_names);
+  EXPECT_EQ(status_of(metrics_of(all, "pump")).lines_read, 4U);
+  EXPECT_FALSE(metrics_of(all, "pu").contains("kalstream_lines_read_total"));
+  EXPECT_TRUE(streams_in(parse_prometheus(prometheus_text(a))).empty());
 }
 
 TEST(ResidentBytes, AreMoreThanAMegabyte) {

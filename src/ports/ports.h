@@ -103,6 +103,9 @@ class StateStore {
   virtual std::optional<Bytes> get(const std::string& key) = 0;
   virtual bool holds(const std::string& key) = 0;
   virtual std::size_t models() const = 0;  ///< how many it holds
+  /// Keys of models that were committed last, in their order, not more than so many; empty: it
+  /// cannot tell.
+  virtual std::vector<std::string> keys(std::size_t) { return {}; }
 
   /// Takes models that leave memory. Until the next commit they can be had, but do not last.
   virtual void put(std::vector<KeyedState> models) = 0;

@@ -54,6 +54,12 @@ void Board::settle(const Engine& engine) {
   ++event_;
 }
 
+void Board::know(const std::vector<std::string>& keys) {
+  const std::lock_guard lock(mutex_);
+  if (!settled_) return;
+  for (const std::string& key : keys) model_of(key);
+}
+
 void Board::answered(const Answer& answer, std::int64_t at) {
   const bool sample =
       answer.status == Answer::Status::predicted || answer.status == Answer::Status::learnt;
@@ -63,7 +69,7 @@ void Board::answered(const Answer& answer, std::int64_t at) {
   if (!settled_) return;
   last_ = at;
   ++event_;
-  Model& model = model_of(answer);
+  Model& model = model_of(answer.key);
   model.last = at;
   model.anomalies += answer.anomaly ? 1 : 0;
   if (!answer.surprise.empty())
@@ -111,15 +117,15 @@ void Board::score(Model& model, const Answer& answer) {
   model.last_target.assign(answer.target.begin(), answer.target.end());
 }
 
-Board::Model& Board::model_of(const Answer& answer) {
-  const auto found = by_key_.find(answer.key);
+Board::Model& Board::model_of(std::string_view key) {
+  const auto found = by_key_.find(key);
   if (found != by_key_.end()) {
     if (found->second != models_.begin()) models_.splice(models_.begin(), models_, found->second);
     return models_.front();
   }
   if (models_.size() >= limits_.keys) erase(std::prev(models_.end()));
   Model& model = models_.emplace_front();
-  model.key = answer.key;
+  model.key = key;
   model.score.emplace(targets_.size());
   model.naive.emplace(targets_.size());
   by_key_.emplace(model.key, models_.begin());
@@ -208,6 +214,7 @@ void Board::set_options(std::string json) {
 }
 
 void Board::set_status(StreamStatus status) {
+  if (status.learner.empty()) status.learner = learner_;  // no model is in memory
   const std::lock_guard lock(mutex_);
   status_ = std::move(status);
 }

@@ -49,6 +49,8 @@ class Board {
   // ---- By the stream.
   /// Its fields are known, or others than before.
   void settle(const Engine& engine);
+  /// Models that are there, though nothing of them has been seen yet.
+  void know(const std::vector<std::string>& keys);
   void answered(const Answer& answer, std::int64_t at);
   void warned(std::string_view kind, std::string_view text);
   /// Counts and scores: after every request.
@@ -124,7 +126,7 @@ class Board {
   };
   using Place = std::list<Model>::iterator;
 
-  Model& model_of(const Answer& answer);
+  Model& model_of(std::string_view key);
   Points* points_for(Model& model);
   void hide(Model& model);
   void erase(Place model);

@@ -267,6 +267,7 @@ std::string Board::models_json(const ModelQuery& query) const {
   const auto value = [&](const Row& r) -> double {
     if (query.sort == "error") return r.nse;
     if (query.sort == "surprise") return r.surprise;
+    if (r.last == 0 && query.sort != "key") return NAN;
     if (query.sort == "age") return -static_cast<double>(r.last);
     if (query.sort == "samples") return static_cast<double>(r.samples);
     return 0;
@@ -285,11 +286,12 @@ std::string Board::models_json(const ModelQuery& query) const {
     const Row& r = rows[first + k];
     to += "{\"key\":";
     http::append_quoted(to, r.key);
-    append_field(to, "samples", r.samples);
+    // Nothing more is known of one that was not used since the server started.
+    append_field(to, "samples", r.last > 0 ? static_cast<double>(r.samples) : NAN);
     append_field(to, "nse_recent", r.nse);
     append_field(to, "surprise", r.surprise);
     append_field(to, "anomalies", r.anomalies);
-    append_field(to, "last", static_cast<std::uint64_t>(r.last));
+    append_field(to, "last", r.last > 0 ? static_cast<double>(r.last) : NAN);
     to += '}';
   });
   to += '}';

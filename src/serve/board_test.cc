@@ -149,6 +149,12 @@ TEST(ServeBoard, ModelsAreFoundAndSorted) {
   EXPECT_EQ(keys({.sort = "age"}), "<script>;boiler 2;pump;Boiler;");
   seen.board.forget("pump");
   EXPECT_EQ(keys({.search = "p"}), "<script>;");
+  seen.board.know({"before"});  // unused since the start: last, whatever is asked for
+  EXPECT_EQ(keys({.sort = "samples"}), "Boiler;<script>;boiler 2;before;");
+  EXPECT_EQ(keys({.sort = "age", .descending = true}), "Boiler;boiler 2;<script>;before;");
+  const json found = json::parse(seen.board.models_json({.search = "before"}));
+  EXPECT_TRUE(found["models"][0]["last"].is_null());
+  EXPECT_TRUE(found["models"][0]["samples"].is_null());
 }
 
 TEST(ServeBoard, PointsAreBoundedOverAllStreams) {

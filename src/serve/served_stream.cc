@@ -320,6 +320,7 @@ void ServedStream::start() {
   }
   p.kept = p.kept_before = p.being_kept = p.source.written_entry = p.source.entry;
   settle();
+  if (p.engine.has_keys()) board_.know(p.store->keys(around_.board.keys));
   const auto remarks = p.log.replay(p.source.entry, [this](const Input& input) { replay(input); });
   p.source.entry = p.log.next();
   for (const std::string& remark : remarks) {

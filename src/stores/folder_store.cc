@@ -24,6 +24,7 @@ struct FolderStore::Committed {
   Database::Statement stream{database, "SELECT state FROM stream"};
   Database::Statement get{database, "SELECT state FROM models WHERE key = ?1"};
   Database::Statement holds{database, "SELECT 1 FROM models WHERE key = ?1"};
+  Database::Statement keys{database, "SELECT key FROM models ORDER BY key LIMIT ?1"};
 };
 
 namespace {
@@ -152,6 +153,14 @@ bool FolderStore::holds(const std::string& key) {
 std::size_t FolderStore::models() const {
   const std::lock_guard lock(mutex_);
   return models_;
+}
+
+std::vector<std::string> FolderStore::keys(std::size_t most) {
+  std::vector<std::string> found;
+  Database::Statement& keys = committed_.load()->keys;
+  keys.with(1, static_cast<std::int64_t>(most));
+  while (keys.step()) found.push_back(keys.text(0));
+  return found;
 }
 
 void FolderStore::put(std::vector<KeyedState> models) {

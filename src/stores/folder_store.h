@@ -29,6 +29,7 @@ class FolderStore final : public StateStore {
   std::optional<Bytes> get(const std::string& key) override;
   bool holds(const std::string& key) override;
   std::size_t models() const override;
+  std::vector<std::string> keys(std::size_t most) override;
   void put(std::vector<KeyedState> models) override;
   bool takes_models() const override { return true; }
   std::string remark() const override { return remark_; }

@@ -95,6 +95,8 @@ TEST(FolderStore, ForgetsModels) {
   FolderStore again(folder.path / "s");
   EXPECT_EQ(again.remark(), "");
   EXPECT_EQ(again.models(), 1U);
+  EXPECT_EQ(again.keys(10), std::vector<std::string>{"b"});
+  EXPECT_TRUE(again.keys(0).empty());
   EXPECT_EQ(again.get("b"), bytes("3"));
 }
 

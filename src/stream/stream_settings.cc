@@ -113,6 +113,7 @@ Contender contender_of(const StreamSettings& s) {
     rule->experts = s.experts;
   else if (s.experts > 0 || s.budget_us > 0)
     throw std::invalid_argument("--experts and --budget-us are for auto and auto-max");
+  set_loss(contenders, s.loss);
   if (s.lags > 0) set_lags(contenders, s.lags);
   set_threads(contenders, s.jobs);
   for (const std::string& assignment : s.set) {
@@ -183,6 +184,10 @@ const std::vector<StreamOption>& stream_options() {
        0,
        {"refuse", "hold"}},
       {"learner", "As for run", [](S& s) -> P { return &s.learner; }, 0, 0, {}, true},
+      {"loss",
+       "What an error costs: squared; poisson, of counts; huber, where some are far off; quantile, "
+       "for --set quantile=0.9 of the targets below",
+       [](S& s) -> P { return &s.loss; }, 0, 0, losses_of_numbers(), true},
       {"lags",
        "So many past targets are inputs as well",
        [](S& s) -> P { return &s.lags; },

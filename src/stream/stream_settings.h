@@ -19,6 +19,7 @@ struct StreamSettings {
   TimeChoice time;
   std::string missing = "refuse";
   std::string learner = "auto";
+  std::string loss = "squared";
   std::uint64_t lags = 0;
   std::uint64_t hidden = 0;
   std::uint64_t window = 0;

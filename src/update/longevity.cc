@@ -54,9 +54,13 @@ void Longevity::mend(Covariance& P) {
 // directions that are excited: there q makes up for it within few updates. It is exact, and so rare
 // (5,000 updates apart or more) that it costs nothing.
 void Longevity::limit_growth(std::uint64_t t, Covariance& P) const {
-  if (t % look_interval != 0) return;
-  P.halve_from(
-      std::max(most_of_initial * initial_covariance_, most_of_noise * process_noise_.at(t)));
+  if (is_due(t)) P.halve_from(limit(t));
+}
+
+bool Longevity::is_due(std::uint64_t t) { return t % look_interval == 0; }
+
+double Longevity::limit(std::uint64_t t) const {
+  return std::max(most_of_initial * initial_covariance_, most_of_noise * process_noise_.at(t));
 }
 
 // qI makes a filter forget, in the end also what was known before the first sample: that weights
@@ -71,16 +75,12 @@ void Longevity::limit_growth(std::uint64_t t, Covariance& P) const {
 // known well, P_i leaves as it is.
 void Longevity::return_to_prior(std::uint64_t t, Covariance& P, AlignedVector& theta,
                                 AlignedVector& spare) {
-  if (t < first_return || t % look_interval != 0) return;
-  const double q = process_noise_.at(t);
-  if (q == 0) return;
-  const double p = std::min(initial_covariance_ / 2, most_at_rest);
+  if (!is_due(t) || noise_of_return(t, 1) == 0) return;
   bool sound = true;
   P.start_measuring();
   for (const BlockGroup& g : P.groups()) {
-    const double c = static_cast<double>(look_interval * g.n) * q;
-    const double v = std::max(p * p / c - p, p);
-    const std::size_t k = t / look_interval % g.n;
+    const double v = noise_of_return(t, g.n);
+    const std::size_t k = weight_to_return(t, g.n);
     std::array<double, width> roots;  // √(p_kk + v)
     sound = P.propose_measurement(g, k, v, roots) && sound;
     std::fill(u_.begin(), u_.end(), 0.0);
@@ -91,6 +91,18 @@ void Longevity::return_to_prior(std::uint64_t t, Covariance& P, AlignedVector& t
   if (!sound) return;
   std::swap(theta, spare);
   P.accept_measurements();
+}
+
+double Longevity::noise_of_return(std::uint64_t t, std::size_t n) const {
+  const double q = process_noise_.at(t);
+  if (t < first_return || q == 0) return 0;
+  const double p = std::min(initial_covariance_ / 2, most_at_rest);
+  const double c = static_cast<double>(look_interval * n) * q;
+  return std::max(p * p / c - p, p);
+}
+
+std::size_t Longevity::weight_to_return(std::uint64_t t, std::size_t n) {
+  return t / look_interval % n;
 }
 
 }  // namespace kalstream

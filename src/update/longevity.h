@@ -36,6 +36,14 @@ class Longevity {
   /// After a sample that counts as update t and taught nothing.
   void after_skip(std::uint64_t t, Covariance& P) const { limit_growth(t, P); }
 
+  /// Whether there is something to be done after update t: a variance may not have grown beyond
+  /// `limit`, and from `first_return` on weight t/64 mod n of n is measured to be 0, with this
+  /// noise (0: it is not). For a filter of another kind than Covariance.
+  static bool is_due(std::uint64_t t);
+  double limit(std::uint64_t t) const;
+  double noise_of_return(std::uint64_t t, std::size_t n) const;
+  static std::size_t weight_to_return(std::uint64_t t, std::size_t n);
+
   /// How strongly weights are pulled towards 0 in update t, as part of the gradient: of
   /// ½·pull·‖θ‖². Steps that are as large however small the gradient make weights walk at random
   /// along what hardly matters, until the network breaks out. There the pull is most of the

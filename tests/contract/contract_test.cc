@@ -78,6 +78,27 @@ struct Case {
     o.network.seed = seed;
     return scaled ? make_scaled_learner(o) : make_learner(o);
   }
+  /// Numbers from −1 to 1 as targets of its loss: probabilities, counts, or as they are.
+  Vector fit(Vector d) const {
+    if (!options.loss.has_link()) return d;
+    const bool counts = options.loss.kind == Loss::Kind::poisson;
+    double sum = 0;
+    for (std::size_t k = 0; k < d.size(); ++k) {
+      const double one = std::clamp(d[k], -1.0, 1.0);
+      if (counts && d[k] <= 1)
+        d[k] = 3 * (1 + one);
+      else if (!counts && d.size() == 1)
+        d[k] = (1 + one) / 2;
+      else if (!counts)
+        sum += d[k] = std::exp(static_cast<double>(k + 1) * one);
+    }
+    for (double& v : d) v /= sum > 0 ? sum : 1;
+    return d;
+  }
+  Stream fit(Stream stream) const {
+    for (Vector& d : stream.d) d = fit(d);
+    return stream;
+  }
   bool level() const {  // a number, whatever the input; a missing target leaves it as it is
     return std::holds_alternative<Naive>(options.rule) ||
            std::holds_alternative<Mean>(options.rule);
@@ -165,6 +186,14 @@ std::vector<Case> cases() {
   linear.hidden = 0;
   auto direct_rtrl = rtrl;
   direct_rtrl.direct = true;
+  auto gru = plain;
+  gru.cell = Cell::gru;
+  auto gru_rtrl = two_rtrl;
+  gru_rtrl.cell = Cell::gru;
+  for (const std::size_t n : {2, 3, 4, 6, 7})
+    all.push_back({rules[n].first + "_gru", {gru, rules[n].second}});
+  all.push_back({"ekf_gru_d2_rtrl_scaled", {gru_rtrl, Ekf{}}, true});
+  all.push_back({"adam_gru_d2_rtrl", {gru_rtrl, Adam{}}});
   for (const std::size_t n : {3, 6}) {
     all.push_back({rules[n].first + "_simple", {simple, rules[n].second}});
     all.push_back({rules[n].first + "_feedforward_d2", {feedforward, rules[n].second}});
@@ -175,6 +204,35 @@ std::vector<Case> cases() {
   all.push_back({"algorithm2_simple_scaled", {simple, algorithm2()}, true});
   all.push_back({"algorithm2_linear_scaled", {linear, algorithm2()}, true});
   all.push_back({"ekf_direct_rtrl", {direct_rtrl, Ekf{}}});
+
+  const auto with_loss = [&](const std::string& name, const NetworkOptions& network,
+                             const Rule& rule, const Loss& loss, bool scaled = false,
+                             std::size_t lags = 0) {
+    all.push_back({name, {network, rule, lags, loss}, scaled});
+  };
+  const Loss classes{Loss::Kind::cross_entropy};
+  auto three = two;
+  three.outputs = 3;
+  auto gru_classes = gru_rtrl;
+  gru_classes.outputs = 3;
+  for (const auto& [name, rule] : rules) {
+    with_loss(name + "_two_classes", plain, rule, classes);
+    with_loss(name + "_classes", three, rule, classes);
+  }
+  with_loss("ekf_gru_classes_rtrl", gru_classes, Ekf{}, classes);
+  with_loss("algorithm1_simple_two_classes_lagged", simple, Algorithm1{}, classes, false, 2);
+  with_loss("ekf_linear_two_classes_scaled", linear, Ekf{}, classes, true);
+  with_loss("algorithm2_classes_mixture_feedback", three, algorithm2(Feedback::mixture), classes);
+  with_loss("algorithm2_classes_lagged_scaled", three, algorithm2(), classes, true, 2);
+  for (const auto& [name, loss] :
+       {std::pair<std::string, Loss>("counts", {Loss::Kind::poisson}),
+        std::pair<std::string, Loss>("huber", {Loss::Kind::huber}),
+        std::pair<std::string, Loss>("median", {Loss::Kind::quantile, 0.1, 0.5})}) {
+    for (const std::size_t n : {2, 3, 4, 6, 7})
+      with_loss(rules[n].first + "_" + name, n == 4 ? two : plain, rules[n].second, loss);
+    with_loss("ekf_" + name + "_scaled", two_rtrl, Ekf{}, loss, true);
+    with_loss("algorithm2_" + name + "_lagged_scaled", identity, algorithm2(), loss, true, 2);
+  }
 
   const std::vector<std::pair<std::string, Rule>> baselines = {
       {"rls", Rls{}}, {"ar", Ar{}}, {"naive", Naive{}}, {"mean", Mean{}}};
@@ -279,9 +337,10 @@ class Contract : public testing::TestWithParam<Case> {
   const std::size_t n_x = GetParam().options.network.inputs;
   const std::size_t n_d = GetParam().options.network.outputs;
   const std::unique_ptr<Learner> learner = GetParam().make();
-  const Stream stream = with_repeats(random_stream(21, n_x, n_d, length));
-  const Stream other = random_stream(22, n_x, n_d, length);
+  const Stream stream = GetParam().fit(with_repeats(random_stream(21, n_x, n_d, length)));
+  const Stream other = GetParam().fit(random_stream(22, n_x, n_d, length));
   Rng rng{23};
+  Vector fit(double d) const { return GetParam().fit(Vector(n_d, d)); }
 };
 
 TEST_P(Contract, KnowsItsSizes) {
@@ -297,7 +356,7 @@ TEST_P(Contract, PredictsBeforeItHasLearnt) {
 
 TEST_P(Contract, Learns) {
   if (GetParam().level()) return;
-  const Stream longer = random_stream(21, n_x, n_d, 1500);
+  const Stream longer = GetParam().fit(random_stream(21, n_x, n_d, 1500));
   double early = 0;
   double late = 0;
   for (std::size_t t = 0; t < longer.size(); ++t) {
@@ -361,7 +420,7 @@ TEST_P(Contract, SpreadHasNoEffect) {
       asked->predict(Vector(n_x, nan));
       ask();
     }
-    const Vector d = t == length / 2 ? Vector(n_d, 1e90) : stream.d[t];
+    const Vector d = t == length / 2 ? GetParam().fit(Vector(n_d, 1e90)) : stream.d[t];
     const bool missing = rng.below(5) == 0;
     const StepReport report = missing ? asked->advance(stream.x[t]) : asked->learn(stream.x[t], d);
     const StepReport expected =
@@ -446,7 +505,7 @@ TEST_P(Contract, GoesOnFromASnapshot) {
     ASSERT_EQ(stopped->samples(), t);
     ASSERT_TRUE(same_bits(stopped->predict(stream.x[t]), learner->predict(stream.x[t]))) << t;
     if (rng.below(3) == 0) stop();
-    const Vector d = t == length / 2 ? Vector(n_d, 1e90) : stream.d[t];
+    const Vector d = t == length / 2 ? GetParam().fit(Vector(n_d, 1e90)) : stream.d[t];
     const bool missing = rng.below(5) == 0;
     const StepReport report =
         missing ? stopped->advance(stream.x[t]) : stopped->learn(stream.x[t], d);
@@ -472,12 +531,12 @@ TEST_P(Contract, ASnapshotHoldsWhateverHappened) {
     EXPECT_EQ(save(*load(snapshot)), snapshot) << what;
   };
   expect_holds("nothing");
-  for (int t = 0; t < 500; ++t) learner->learn(Vector(n_x, 0.5), Vector(n_d, 1));
+  for (int t = 0; t < 500; ++t) learner->learn(Vector(n_x, 0.5), fit(1));
   expect_holds("constants");
   for (int t = 0; t < 500; ++t)
-    learner->learn(normals(rng, n_x, 1e-150), Vector(n_d, t % 9 == 0 ? 1 : 1e-150));
+    learner->learn(normals(rng, n_x, 1e-150), fit(t % 9 == 0 ? 1 : 1e-150));
   expect_holds("tiny");
-  for (int t = 0; t < 500; ++t) learner->learn(normals(rng, n_x, 1e6), Vector(n_d, t % 2 - 0.5));
+  for (int t = 0; t < 500; ++t) learner->learn(normals(rng, n_x, 1e6), fit(t % 2 - 0.5));
   expect_holds("huge inputs");
   for (const double absurd : {1e30, 1e100, 1e160, std::numeric_limits<double>::max()})
     for (const double sign : {1.0, -1.0}) {
@@ -701,8 +760,11 @@ TEST_P(Contract, NoLookAhead) {
   const auto expected = run(*learner, stream);
   for (const std::size_t t : {std::size_t{0}, std::size_t{1}, std::size_t{2}, length / 2}) {
     Stream changed = stream;
-    for (std::size_t s = t; s < length; ++s)
-      for (double& d : changed.d[s]) d = d > 0 ? -0.7 : 0.7;
+    const Stream raw = random_stream(21, n_x, n_d, length);
+    for (std::size_t s = t; s < length; ++s) {
+      for (std::size_t k = 0; k < n_d; ++k) changed.d[s][k] = raw.d[s][k] > 0 ? -0.7 : 0.7;
+      changed.d[s] = GetParam().fit(changed.d[s]);
+    }
     const auto seen = run(*GetParam().make(), changed);
     for (std::size_t s = 0; s <= t; ++s)
       ASSERT_TRUE(same_bits(seen[s].prediction, expected[s].prediction)) << s;
@@ -749,6 +811,7 @@ TEST_P(Contract, StaysFiniteForEver) {
     learner->reset();
     for (std::size_t t = 0; t < steps; ++t) {
       sample(t, x, d);
+      d = GetParam().fit(d);
       for (const double v : learner->predict(x)) ASSERT_TRUE(std::isfinite(v)) << name << ", " << t;
       const StepReport r = learner->learn(x, d);
       ASSERT_NE(r.status, StepStatus::rejected_input) << name << ", " << t;

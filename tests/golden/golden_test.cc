@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
@@ -11,6 +12,7 @@
 #include "kalstream/learner.h"
 #include "learner/mixture.h"
 #include "learner/network_learner.h"
+#include "learner/parallel_ekf_learner.h"
 #include "support.h"
 
 namespace kalstream {
@@ -65,9 +67,10 @@ NetworkOptions network(const json& j) {
       {{"tanh", OutputActivation::tanh}, {"identity", OutputActivation::identity}});
   o.derivative = one_of<Derivative>(j.at("derivative"),
                                     {{"tbptt", Derivative::tbptt}, {"rtrl", Derivative::rtrl}});
-  o.cell = one_of<Cell>(
-      j.value("cell", "lstm"),
-      {{"lstm", Cell::lstm}, {"simple", Cell::simple}, {"feedforward", Cell::feedforward}});
+  o.cell = one_of<Cell>(j.value("cell", "lstm"), {{"lstm", Cell::lstm},
+                                                  {"gru", Cell::gru},
+                                                  {"simple", Cell::simple},
+                                                  {"feedforward", Cell::feedforward}});
   o.direct = j.value("direct", false);
   return o;
 }
@@ -107,6 +110,20 @@ Algorithm2 algorithm2(const json& j) {
   return o;
 }
 
+Loss loss(const json& j) {
+  Loss o;
+  o.kind =
+      one_of<Loss::Kind>(j.value("kind", "squared"), {{"squared", Loss::Kind::squared},
+                                                      {"cross_entropy", Loss::Kind::cross_entropy},
+                                                      {"poisson", Loss::Kind::poisson},
+                                                      {"huber", Loss::Kind::huber},
+                                                      {"quantile", Loss::Kind::quantile}});
+  o.threshold = j.value("threshold", o.threshold);
+  o.quantile = j.value("quantile", o.quantile);
+  o.link_scale = j.value("link_scale", o.link_scale);
+  return o;
+}
+
 Rule rule(const json& j) {
   const std::string kind = j.at("kind");
   if (kind == "sgd") return Sgd{schedule(j.at("learning_rate"))};
@@ -118,19 +135,34 @@ Rule rule(const json& j) {
   if (kind == "ekf") return kalman<Ekf>(j);
   if (kind == "dekf") return kalman<Dekf>(j);
   if (kind == "iekf") return kalman<Iekf>(j);
+  if (kind == "pekf") {
+    auto o = kalman<ParallelEkf>(j);
+    o.state_noise = j.at("state_noise");
+    return o;
+  }
   if (kind == "algorithm1") return algorithm1(j);
   if (kind == "algorithm2") return algorithm2(j);
   throw std::invalid_argument("unknown rule " + kind);
 }
 
-// The networks inside a learner: one, or one per expert.
-std::vector<NetworkLearner*> networks_of(Learner& learner) {
-  std::vector<NetworkLearner*> all;
-  if (auto* mixture = dynamic_cast<Mixture*>(&learner))
-    for (std::size_t j = 0; j < mixture->size(); ++j)
-      all.push_back(dynamic_cast<NetworkLearner*>(&mixture->expert(j)));
-  else
-    all.push_back(dynamic_cast<NetworkLearner*>(&learner));
+/// A network inside a learner, whichever class has it.
+struct Inside {
+  std::function<void(const Vector&)> restart_from;
+  std::function<std::span<const double>()> weights;
+};
+
+// One, or one per expert.
+std::vector<Inside> networks_of(Learner& learner) {
+  const auto inside = [](auto& one) {
+    return Inside{[&one](const Vector& theta) { one.restart_from(theta); },
+                  [&one] { return one.weights(); }};
+  };
+  if (auto* parallel = dynamic_cast<ParallelEkfLearner*>(&learner)) return {inside(*parallel)};
+  if (auto* one = dynamic_cast<NetworkLearner*>(&learner)) return {inside(*one)};
+  std::vector<Inside> all;
+  auto& mixture = dynamic_cast<Mixture&>(learner);
+  for (std::size_t j = 0; j < mixture.size(); ++j)
+    all.push_back(inside(dynamic_cast<NetworkLearner&>(mixture.expert(j))));
   return all;
 }
 
@@ -156,12 +188,13 @@ class Golden : public testing::TestWithParam<std::string> {};
 TEST_P(Golden, Replays) {
   std::ifstream file(std::filesystem::path(KALSTREAM_GOLDEN_DIR) / (GetParam() + ".json"));
   const json golden = json::parse(file);
-  const auto learner = make_learner({network(golden.at("network")), rule(golden.at("rule"))});
+  const auto learner = make_learner({.network = network(golden.at("network")),
+                                     .rule = rule(golden.at("rule")),
+                                     .loss = loss(golden.value("loss", json::object()))});
   const auto theta0 = golden.at("theta0").get<Vector>();
-  for (NetworkLearner* one : networks_of(*learner)) {
-    ASSERT_NE(one, nullptr);
-    ASSERT_EQ(one->weights().size(), theta0.size());
-    one->restart_from(theta0);
+  for (const Inside& one : networks_of(*learner)) {
+    ASSERT_EQ(one.weights().size(), theta0.size());
+    one.restart_from(theta0);
   }
 
   const bool mixture = golden.contains("applied");
@@ -203,7 +236,7 @@ TEST_P(Golden, Replays) {
   const auto all = networks_of(*learner);
   ASSERT_EQ(all.size(), finals.size());
   for (std::size_t j = 0; j < all.size(); ++j)
-    EXPECT_TRUE(near(all[j]->weights(), finals[j].get<Vector>(), tolerance)) << "expert " << j;
+    EXPECT_TRUE(near(all[j].weights(), finals[j].get<Vector>(), tolerance)) << "expert " << j;
 }
 
 INSTANTIATE_TEST_SUITE_P(Trajectories, Golden, testing::ValuesIn(golden_cases()),

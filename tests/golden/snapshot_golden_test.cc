@@ -31,6 +31,10 @@ std::vector<Golden> goldens() {
   NetworkOptions simple = one;
   simple.cell = Cell::simple;
   simple.direct = true;
+  NetworkOptions gru = two;
+  gru.cell = Cell::gru;
+  NetworkOptions gru_rtrl = rtrl;
+  gru_rtrl.cell = Cell::gru;
   Algorithm2 mixture;
   mixture.error_bounds = {0.5, 0.02};
   return {{"v1_adam_lagged", {{one, Adam{}, 2}}},
@@ -45,7 +49,14 @@ std::vector<Golden> goldens() {
           {"v2_auto", {{one, Auto{.experts = 2, .lags = 2}}}},
           {"v3_ekf_scaled", {{one, Ekf{}}, true}},
           {"v4_auto_series", {{one, Auto{.experts = 2, .lags = 2}}}},
-          {"v4_algorithm1_scaled", {{two, Algorithm1{}}, true}}};
+          {"v4_algorithm1_scaled", {{two, Algorithm1{}}, true}},
+          {"v4_iekf_gru", {{gru, Iekf{}}}},
+          {"v4_adam_gru_rtrl", {{gru_rtrl, Adam{}}}},
+          {"v4_pekf", {{two, ParallelEkf{}}}},
+          {"v4_pekf_gru_scaled", {{gru, ParallelEkf{}}, true}},
+          {"v4_ekf_huber", {{one, Ekf{}, 0, {.kind = Loss::Kind::huber}}}},
+          {"v4_adam_quantile_lagged",
+           {{simple, Adam{}, 2, {.kind = Loss::Kind::quantile, .quantile = 0.8}}, true}}};
 }
 
 constexpr std::size_t stop = 30;    // samples before the snapshot

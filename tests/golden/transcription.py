@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """An independent NumPy transcription of Vural, Ergut, Kozat (2020), used as the tests' oracle.
 
-    python3 tests/golden/transcription.py              write one <case>.json per case beside this file
+    python3 tests/golden/transcription.py              write <case>.json of new cases beside this file
     python3 tests/golden/transcription.py --check      regenerate and compare with the files (1e-12)
     python3 tests/golden/transcription.py --self-test  check derivatives, identities, conditioning
 
@@ -12,8 +12,10 @@ Conventions
   theta    W, (4 n_s) x (n_x + n_s), row after row, gates in the order z, i, f, o, columns
            [x ; 1 ; y_{t-1}]; then W^d, n_d x (n_s + 1), whose last column multiplies a constant 1.
   cell     beside lstm: simple, y = tanh(W [x ; 1 ; y_{t-1}]), and feedforward, y = tanh(W [x ; 1]),
-           with one row of W per unit.
+           with one row of W per unit; gru, gates in the order r, f, z: r and f of [x ; 1 ; y_{t-1}],
+           z = tanh of [x ; 1 ; r y_{t-1}], y = f y_{t-1} + (1 - f) z.
   direct   W^d has a column more for each input, which multiplies x / sqrt(number of inputs).
+  pekf     weights and state are corrected together; the state (c, y) is (y) where there is no c.
   t        the number of targets seen before this one (gated ones count, missing ones do not): the
            argument of every schedule.
   H_i = 0  a block on which d̂_t does not depend has gain 0 (and P_i gains q), also where the noise is
@@ -59,7 +61,7 @@ class Network:
         self.output_activation = output_activation
         self.cell = cell
         self.direct = direct
-        self.gates = 4 if cell == "lstm" else 1
+        self.gates = {"lstm": 4, "gru": 3}.get(cell, 1)
         self.row = self.n_x + (0 if cell == "feedforward" else hidden)
         self.output_row = hidden + 1 + (inputs if direct else 0)
         self.n_gates = self.gates * hidden * self.row
@@ -76,6 +78,13 @@ class Network:
         W, _ = self.matrices(theta)
         n_s = self.n_s
         u = np.concatenate([x, [1.0], y_before])[: self.row]
+        if self.cell == "gru":
+            r = logistic(W[:n_s] @ u)
+            f = logistic(W[n_s : 2 * n_s] @ u)
+            v = np.concatenate([x, [1.0], r * y_before])
+            z = np.tanh(W[2 * n_s :] @ v)
+            return {"x": x, "u": u, "v": v, "r": r, "f": f, "z": z, "c": c_before,
+                    "y": f * y_before + (1.0 - f) * z, "y_before": y_before}
         a = W @ u
         if self.cell != "lstm":
             return {"x": x, "u": u, "c": c_before, "y": np.tanh(a)}
@@ -151,6 +160,17 @@ def bptt_jacobian(network, theta, steps):
         dy = slope[k] * Wd[k, :n_s]
         dc = np.zeros(n_s)
         for s in reversed(steps):
+            if network.cell == "gru":
+                r, f, z, y_before = s["r"], s["f"], s["z"], s["y_before"]
+                da_z = dy * (1.0 - f) * (1.0 - z**2)
+                da_f = dy * (y_before - z) * f * (1.0 - f)
+                dv = W[2 * n_s :].T @ da_z  # of [x ; 1 ; r y_before]
+                da_r = dv[n_x:] * y_before * r * (1.0 - r)
+                dW += np.concatenate([np.outer(da_r, s["u"]), np.outer(da_f, s["u"]),
+                                      np.outer(da_z, s["v"])])
+                du = W[: 2 * n_s].T @ np.concatenate([da_r, da_f])
+                dy = dy * f + dv[n_x:] * r + du[n_x:]
+                continue
             if network.cell != "lstm":
                 da = dy * (1.0 - s["y"] ** 2)
                 dW += np.outer(da, s["u"])
@@ -208,7 +228,7 @@ class Tbptt:
 
 
 class Rtrl:
-    """Real-time recurrent learning of an LSTM: dc/dtheta and dy/dtheta are carried along."""
+    """Real-time recurrent learning of gated cells: dc/dtheta and dy/dtheta are carried along."""
 
     def __init__(self, network):
         self.network = network
@@ -223,18 +243,7 @@ class Rtrl:
         W, Wd = network.matrices(theta)
         n_x, n_s, n_d = network.n_x, network.n_s, network.n_d
         s = network.step(theta, x, self.c, self.y)
-
-        da = W[:, n_x:] @ self.dy  # through y_{t-1}
-        for row in range(4 * n_s):  # direct: row `row` of W meets u
-            da[row, row * (n_x + n_s) : (row + 1) * (n_x + n_s)] += s["u"]
-        z, i, f, o = (s[name][:, None] for name in "zifo")
-        tanh_c = np.tanh(s["c"])[:, None]
-        dz = (1.0 - z**2) * da[:n_s]
-        di = i * (1.0 - i) * da[n_s : 2 * n_s]
-        df = f * (1.0 - f) * da[2 * n_s : 3 * n_s]
-        do = o * (1.0 - o) * da[3 * n_s :]
-        dc = i * dz + z * di + f * self.dc + s["c_before"][:, None] * df  # eq. 4
-        dy = tanh_c * do + o * (1.0 - tanh_c**2) * dc  # eq. 6
+        dc, dy = (self.gru if network.cell == "gru" else self.lstm)(W, s)
 
         d_hat, slope = network.output(theta, s)
         dout = Wd[:, :n_s] @ dy
@@ -246,8 +255,112 @@ class Rtrl:
         self.c, self.y, self.dc, self.dy = s["c"], s["y"], dc, dy
         return d_hat, H
 
+    def lstm(self, W, s):
+        """dc and dy after step s."""
+        n_x, n_s = self.network.n_x, self.network.n_s
+        da = W[:, n_x:] @ self.dy  # through y_{t-1}
+        for row in range(4 * n_s):  # direct: row `row` of W meets u
+            da[row, row * (n_x + n_s) : (row + 1) * (n_x + n_s)] += s["u"]
+        z, i, f, o = (s[name][:, None] for name in "zifo")
+        tanh_c = np.tanh(s["c"])[:, None]
+        dz = (1.0 - z**2) * da[:n_s]
+        di = i * (1.0 - i) * da[n_s : 2 * n_s]
+        df = f * (1.0 - f) * da[2 * n_s : 3 * n_s]
+        do = o * (1.0 - o) * da[3 * n_s :]
+        dc = i * dz + z * di + f * self.dc + s["c_before"][:, None] * df  # eq. 4
+        return dc, tanh_c * do + o * (1.0 - tanh_c**2) * dc  # eq. 6
+
+    def gru(self, W, s):
+        """The same of a GRU, which has no c."""
+        n_x, n_s, row = self.network.n_x, self.network.n_s, self.network.row
+
+        def preactivations(first, dy, u):
+            """d(W u)/dtheta of n_s rows, where the last entries of u depend on theta by dy."""
+            da = W[first : first + n_s, n_x:] @ dy
+            for k in range(n_s):
+                da[k, (first + k) * row : (first + k + 1) * row] += u
+            return da
+
+        r, f, z, y = (s[name][:, None] for name in ("r", "f", "z", "y_before"))
+        dr = r * (1.0 - r) * preactivations(0, self.dy, s["u"])
+        df = f * (1.0 - f) * preactivations(n_s, self.dy, s["u"])
+        dz = (1.0 - z**2) * preactivations(2 * n_s, r * self.dy + y * dr, s["v"])
+        return self.dc, f * self.dy + (y - z) * df + (1.0 - f) * dz
+
     def state(self, theta):
         return self.c, self.y
+
+
+# --------------------------------------------------------------------------------------------------
+# Losses
+# --------------------------------------------------------------------------------------------------
+
+
+class Loss:
+    """What an error costs. z is the network's output, mu what is told."""
+
+    def __init__(self, options=None):
+        self.options = options or {"kind": "squared"}
+        self.kind = self.options["kind"]
+        self.scale = self.options.get("link_scale", 1.0)
+
+    def link(self, z):
+        z = self.scale * z
+        if self.kind == "cross_entropy":
+            if len(z) == 1:
+                return logistic(z)
+            p = np.exp(z - np.max(z.real))
+            return p / np.sum(p)
+        return np.exp(z) if self.kind == "poisson" else z
+
+    def value(self, d, mu):
+        """Also for complex mu, where that is analytic."""
+        e = d - mu
+        if self.kind == "squared":
+            return np.sum(e * e)
+        if self.kind == "cross_entropy":
+            if len(mu) == 1:
+                return -(d[0] * np.log(mu[0]) + (1.0 - d[0]) * np.log(1.0 - mu[0]))
+            return -np.sum(d * np.log(mu))
+        if self.kind == "poisson":
+            return np.sum(mu - d * np.log(mu))
+        if self.kind == "huber":
+            c = self.options["threshold"]
+            size = np.where(e.real < 0, -e, e)
+            return np.sum(np.where(size.real <= c, e * e / 2.0, c * (size - c / 2.0)))
+        if self.kind == "quantile":
+            return np.sum(np.where(e.real < 0, e * (self.options["quantile"] - 1.0),
+                                   e * self.options["quantile"]))
+        raise ValueError(self.kind)
+
+    def whitened(self, mu, e, H):
+        """What a rule sees of a sample: e' and H' with H'^T e' = -d loss / d theta for e = d - mu, and
+        H'^T H' = H^T V H, where V is the loss's curvature in z."""
+        if self.kind == "squared":
+            return e, H
+        if self.kind in ("huber", "quantile"):
+            c = self.options["threshold"]
+            if self.kind == "huber":
+                w = 1.0 / np.maximum(np.abs(e) / c, 1.0)
+            else:
+                tau = self.options["quantile"]
+                w = np.where(e < 0, 1.0 - tau, tau) / np.maximum(np.abs(e), c)
+            return np.sqrt(w) * e, np.sqrt(w)[:, None] * H
+        H = self.scale * H
+        if self.kind == "poisson":
+            v = [m if b <= 0 else b / math.log(1.0 + b / m) for m, b in zip(mu, e)]
+            V = np.diag(v)
+        else:
+            V = np.diag(mu) - np.outer(mu, mu)
+            a = float(e @ np.linalg.pinv(V, rcond=1e-12, hermitian=True) @ e)
+            growth = (1.0 + a) / (2.0 + math.log(max(a, 1.0)))
+            if growth > 1.0:
+                V = V + (growth - 1.0) / a * np.outer(e, e)
+        # The symmetric root; the direction in which all probabilities grow alike has none.
+        w, U = np.linalg.eigh(V)
+        keep = w > 1e-12 * np.max(w)
+        U, w = U[:, keep], w[keep]
+        return U @ ((U.T @ e) / np.sqrt(w)), U @ (np.sqrt(w)[:, None] * (U.T @ H))
 
 
 # --------------------------------------------------------------------------------------------------
@@ -268,7 +381,7 @@ def schedule_at(schedule, t):
 
 
 class FirstOrder:
-    """SGD, RMSprop and Adam on g = -H^T e, the gradient of 1/2 ||e||^2."""
+    """SGD, RMSprop and Adam on g = -H^T e, the gradient of 1/2 ||e||^2 or of another loss."""
 
     def __init__(self, network, options):
         self.options = options
@@ -276,7 +389,7 @@ class FirstOrder:
         self.v = np.zeros(network.n_theta)
         self.count = 0
 
-    def learn(self, theta, H, e, t):
+    def learn(self, theta, H, e, t, own=None):
         rule = self.options
         g = -H.T @ e
         rate = schedule_at(rule["learning_rate"], t)
@@ -368,8 +481,9 @@ def make_rule(network, options):
 class Learner:
     """One network with one rule."""
 
-    def __init__(self, network, network_options, rule_options, theta0):
+    def __init__(self, network, network_options, rule_options, theta0, loss):
         self.network = network
+        self.loss = loss
         self.theta = theta0.copy()
         if network_options["derivative"] == "tbptt":
             self.derivative = Tbptt(network, network_options["window"])
@@ -380,11 +494,16 @@ class Learner:
 
     def predict(self, x):
         """d̂_t from x_1..x_t with theta_t; keeps H_t for learn()."""
-        self.d_hat, self.H = self.derivative.forward(self.theta, x)
+        z, self.H = self.derivative.forward(self.theta, x)
+        self.d_hat = self.loss.link(z)
         return self.d_hat
 
-    def learn(self, e, **own):
-        self.theta, status = self.rule.learn(self.theta, self.H, e, self.t, **own)
+    def learn(self, d, told=None):
+        """Learns d by its own prediction, or the one it is told; the gate judges its own."""
+        own = d - self.d_hat
+        mu = self.d_hat if told is None else told
+        white = self.loss.whitened(mu, d - mu, self.H)
+        self.theta, status = self.rule.learn(self.theta, white[1], white[0], self.t, own=own)
         self.t += 1
         return status
 
@@ -392,16 +511,81 @@ class Learner:
         """d̂ for future inputs, with the current theta."""
         c, y = self.derivative.state(self.theta)
         steps = self.network.unroll(self.theta, c, y, xs)
-        return np.array([self.network.output(self.theta, s)[0] for s in steps])
+        return np.array([self.loss.link(self.network.output(self.theta, s)[0]) for s in steps])
+
+
+class Parallel:
+    """The parallel EKF: xi = [theta ; c ; y] (LSTM) or [theta ; y], one covariance for all of it. The
+    derivatives of a step are taken by complex steps."""
+
+    def __init__(self, network, network_options, rule_options, theta0, loss):
+        self.network = network
+        self.loss = loss
+        self.options = rule_options
+        self.rule = self  # has the trace
+        self.n = network.n_theta
+        self.m = (2 if network.cell == "lstm" else 1) * network.n_s
+        self.xi = np.concatenate([theta0, np.zeros(self.m)])
+        p_1 = rule_options["initial_covariance"]
+        self.P = np.diag(np.concatenate([p_1 * np.ones(self.n), np.zeros(self.m)]))
+        self.t = 0
+
+    @property
+    def theta(self):
+        return self.xi[: self.n]
+
+    def trace(self):
+        return np.trace(self.P[: self.n, : self.n])
+
+    def state(self, xi):
+        n_s = self.network.n_s
+        y = xi[len(xi) - n_s :]
+        return (xi[self.n : self.n + n_s] if self.network.cell == "lstm" else np.zeros(n_s)), y
+
+    def moved(self, xi, x):
+        """The state before x in xi becomes the one after it."""
+        s = self.network.step(xi[: self.n], x, *self.state(xi))
+        state = [s["c"], s["y"]] if self.network.cell == "lstm" else [s["y"]]
+        return np.concatenate([xi[: self.n]] + state)
+
+    def output(self, xi, x):
+        return self.network.output(xi[: self.n], {"x": x, "y": self.state(xi)[1]})[0]
+
+    def predict(self, x):
+        """The time update, and what it tells of d."""
+        F = complex_steps(lambda xi: self.moved(xi, x), self.xi)
+        self.xi = self.moved(self.xi, x)
+        noise = np.concatenate([np.zeros(self.n), self.options["state_noise"] * np.ones(self.m)])
+        self.P = F @ self.P @ F.T + np.diag(noise)
+        self.H = complex_steps(lambda xi: self.output(xi, x), self.xi)
+        self.d_hat = self.loss.link(self.output(self.xi, x))
+        return self.d_hat
+
+    def learn(self, d):
+        e, H = self.loss.whitened(self.d_hat, d - self.d_hat, self.H)
+        r = schedule_at(self.options["measurement_noise"], self.t)
+        q = schedule_at(self.options["process_noise"], self.t)
+        G = self.P @ H.T @ np.linalg.inv(H @ self.P @ H.T + r * np.eye(len(d)))
+        self.xi = self.xi + G @ e
+        self.P = self.P - G @ H @ self.P
+        self.P[: self.n, : self.n] += q * np.eye(self.n)
+        self.t += 1
+        return "applied"
+
+    def forecast(self, xs):
+        steps = self.network.unroll(self.theta, *self.state(self.xi), xs)
+        return np.array([self.loss.link(self.network.output(self.theta, s)[0]) for s in steps])
 
 
 class Mixture:
     """Algorithm 2: instances of Algorithm 1 that differ in their error bound."""
 
-    def __init__(self, network, network_options, rule_options, theta0):
+    def __init__(self, network, network_options, rule_options, theta0, loss):
         self.options = rule_options
+        self.loss = loss
         self.experts = [
-            Learner(network, network_options, {**rule_options["expert"], "error_bound": bound}, theta0)
+            Learner(network, network_options, {**rule_options["expert"], "error_bound": bound}, theta0,
+                    loss)
             for bound in rule_options["error_bounds"]
         ]
         self.w = np.array(rule_options["prior_weights"], dtype=float)  # line 6
@@ -416,10 +600,10 @@ class Mixture:
         """Lines 10-12; returns the number of experts that learnt."""
         applied = 0
         for j, expert in enumerate(self.experts):
-            own = d - self.d_hats[j]
-            e = own if self.options["feedback"] == "own" else d - self.d_hat
-            applied += expert.learn(e, own=own) == "applied"
-            self.w[j] = self.w[j] * math.exp(-self.options["mixing_rate"] * (own @ own))
+            told = None if self.options["feedback"] == "own" else self.d_hat
+            applied += expert.learn(d, told) == "applied"
+            loss = self.loss.value(d, self.d_hats[j])
+            self.w[j] = self.w[j] * math.exp(-self.options["mixing_rate"] * loss)
         return applied
 
     def forecast(self, xs):
@@ -443,7 +627,9 @@ def run(case, theta0=None):
     mixture = case["rule"]["kind"] == "algorithm2"
     theta0 = np.array(case["theta0"]) if theta0 is None else theta0
     assert len(theta0) == network.n_theta
-    learner = (Mixture if mixture else Learner)(network, options, case["rule"], theta0)
+    loss = Loss(case.get("loss"))
+    kind = Mixture if mixture else Parallel if case["rule"]["kind"] == "pekf" else Learner
+    learner = kind(network, options, case["rule"], theta0, loss)
 
     predictions, statuses, weights, forecasts = [], [], [], []
     margin = math.inf
@@ -455,7 +641,7 @@ def run(case, theta0=None):
         else:
             d = np.array(d)
             margin = min(margin, gate_margin(case["rule"], learner, d))
-            statuses.append(learner.learn(d) if mixture else learner.learn(d - d_hat))
+            statuses.append(learner.learn(d))
         if mixture:
             weights.append((learner.w / np.sum(learner.w)).tolist())
         for request in case["forecasts"]:
@@ -540,6 +726,10 @@ def kalman(kind, p1, r, q, partition=None):
     return rule if partition is None else {**rule, "partition": partition}
 
 
+def parallel(p1, r, q, state_noise):
+    return {**kalman("pekf", p1, r, q), "state_noise": state_noise}
+
+
 def algorithm1(p1, q, bound, floor=0.5, factor=3.0, gate="squared_bound", q_when_gated=False,
                partition="node"):
     return {
@@ -594,13 +784,28 @@ def addition_stream(rng, inputs, length):
     return bits.astype(float).tolist(), d
 
 
-def make_case(name, seed, network, rule, length=40, missing=(), forecasts=(), addition=False):
+def targets_of(loss, d):
+    """Targets in (-0.9, 0.9) as this loss has them: classes, counts, or some far off."""
+    if loss["kind"] == "cross_entropy":
+        if len(d[0]) == 1:
+            return [[1.0 if v[0] > 0 else 0.0] for v in d]
+        return [[1.0 if k == int(np.argmax(v)) else 0.0 for k in range(len(v))] for v in d]
+    if loss["kind"] == "poisson":
+        return [[float(round(4.0 * math.exp(1.5 * v))) if n % 9 else 40.0 for v in row]
+                for n, row in enumerate(d)]
+    return [[5.0 * v if n % 7 == 3 else v for v in row] for n, row in enumerate(d)]
+
+
+def make_case(name, seed, network, rule, length=40, missing=(), forecasts=(), addition=False,
+              loss=None):
     rng = np.random.default_rng(seed)
     theta0 = rounded(rng.normal(0.0, 0.3, network_of(network).n_theta))
     if addition:
         x, d = addition_stream(rng, network["inputs"], length)
     else:
         x, d = random_stream(rng, network["inputs"], network["outputs"], length)
+    if loss:
+        d = targets_of(loss, d)
     for n in missing:
         d[n] = None
     requests = []
@@ -612,6 +817,7 @@ def make_case(name, seed, network, rule, length=40, missing=(), forecasts=(), ad
         "case": name,
         "network": network,
         "rule": rule,
+        **({"loss": loss} if loss else {}),
         "theta0": theta0,
         "x": x,
         "d": d,
@@ -622,11 +828,13 @@ def make_case(name, seed, network, rule, length=40, missing=(), forecasts=(), ad
 def cases():
     q7 = constant(1e-7)
     r3, q4 = constant(3.0), constant(1e-4)
+    r1, classes = constant(1.0), {"kind": "cross_entropy"}
     halves = [1.0 / 2**k for k in range(7)] + [0.01]  # sqrt(n_d), ..., zeta_min with n_d = 1
     halves_2 = [math.sqrt(2.0) / 2**k for k in range(8)]
     uniform = [1.0 / 8.0] * 8
     simple = {"cell": "simple", "direct": True}
     feedforward = {"cell": "feedforward"}
+    gru = {"cell": "gru"}
     one_block = algorithm1(2.0, q4, 0.15, floor=0.1, factor=0.5, partition="full")
     return [
         # First-order rules.
@@ -720,6 +928,67 @@ def cases():
                   forecasts=(30,)),
         make_case("ekf_direct_rtrl", 56, net(2, 3, 1, derivative="rtrl", direct=True),
                   kalman("ekf", 5.0, r3, q4), forecasts=(15,)),
+        make_case("ekf_gru", 60, net(2, 3, 2, **gru), kalman("ekf", 5.0, r3, q4), missing=(9,),
+                  forecasts=(4, 30)),
+        make_case("dekf_gru_gate", 61, net(3, 3, 1, "identity", window=10, **gru),
+                  kalman("dekf", 10.0, r3, q4, "gate")),
+        make_case("algorithm1_gru_direct", 62, net(2, 3, 2, **gru, direct=True),
+                  algorithm1(2.0, q7, 0.15, partition="unit"), length=50, forecasts=(25,)),
+        make_case("adam_gru_rtrl", 63, net(2, 3, 2, derivative="rtrl", **gru),
+                  adam(constant(0.01)), forecasts=(20,)),
+        make_case("ekf_gru_rtrl", 64, net(2, 3, 1, derivative="rtrl", **gru),
+                  kalman("ekf", 5.0, r3, q4), forecasts=(15,)),
+        # Other losses.
+        make_case("ekf_two_classes", 70, net(2, 3, 1, "identity"), kalman("ekf", 5.0, r1, q4),
+                  missing=(11,), forecasts=(4, 30), loss=classes),
+        make_case("ekf_classes", 71, net(2, 3, 3, "identity"), kalman("ekf", 5.0, r1, q4),
+                  missing=(11,), forecasts=(4, 30), loss=classes),
+        make_case("ekf_classes_steep", 79, net(2, 3, 3, "identity"), kalman("ekf", 1.0, r1, q4),
+                  loss={"kind": "cross_entropy", "link_scale": 3.0}),
+        make_case("dekf_classes_gru_unit", 72, net(2, 3, 4, "identity", **gru),
+                  kalman("dekf", 5.0, r1, q4, "unit"), loss=classes),
+        make_case("iekf_classes_rtrl", 73, net(2, 3, 3, "identity", derivative="rtrl"),
+                  kalman("iekf", 1.0, constant(8.0), q4, "node"), loss=classes),
+        make_case("adam_classes", 74, net(3, 3, 3, "identity"), adam(constant(0.02)),
+                  forecasts=(20,), loss=classes),
+        make_case("sgd_two_classes_rtrl", 75, net(2, 3, 1, "identity", derivative="rtrl"),
+                  sgd(constant(0.3)), loss=classes),
+        make_case("algorithm1_classes_simple", 76, net(2, 3, 3, "identity", **simple),
+                  algorithm1(2.0, q7, 0.25, partition="unit"), length=50, loss=classes),
+        make_case("algorithm2_classes", 77, net(2, 2, 3, "identity"),
+                  algorithm2(algorithm1(2.0, q7, 0.01), halves_2, uniform, 1.0, "own"),
+                  forecasts=(20,), loss=classes),
+        make_case("algorithm2_two_classes_mixture", 78, net(3, 2, 1, "identity"),
+                  algorithm2(algorithm1(5.0, q7, 0.01), np.geomspace(0.01, 0.3, 5),
+                             np.linspace(1.0, 0.5, 5), 1.0, "mixture"), length=60, loss=classes),
+        make_case("ekf_counts", 80, net(2, 3, 2, "identity"), kalman("ekf", 1.0, r1, q4),
+                  missing=(11,), forecasts=(4, 30), loss={"kind": "poisson"}),
+        make_case("rmsprop_counts_feedforward", 81, net(2, 3, 1, "identity", **feedforward),
+                  rmsprop(constant(0.01)), loss={"kind": "poisson"}),
+        make_case("algorithm2_counts", 82, net(2, 2, 1, "identity"),
+                  algorithm2(algorithm1(0.5, q7, 0.01), [4.0, 1.0, 0.25], [1.0] * 3, 1.0, "own"),
+                  loss={"kind": "poisson"}),
+        make_case("ekf_huber", 83, net(2, 3, 2, "identity"), kalman("ekf", 2.0, r1, q4),
+                  loss={"kind": "huber", "threshold": 0.3}),
+        make_case("algorithm2_huber", 84, net(2, 2, 1, "identity"),
+                  algorithm2(algorithm1(1.0, q7, 0.01), [0.5, 0.1, 0.02], [1.0] * 3, 0.25, "own"),
+                  loss={"kind": "huber", "threshold": 0.3}),
+        make_case("ekf_quantile", 85, net(2, 3, 2), kalman("ekf", 2.0, r1, q4),
+                  loss={"kind": "quantile", "threshold": 0.2, "quantile": 0.8}),
+        make_case("adam_quantile_rtrl", 86, net(2, 3, 1, "identity", derivative="rtrl"),
+                  adam(constant(0.01)),
+                  loss={"kind": "quantile", "threshold": 0.05, "quantile": 0.3}),
+        make_case("pekf", 90, net(2, 3, 2), parallel(2.0, constant(3.0), q4, 1e-3), missing=(11,),
+                  forecasts=(4, 30)),
+        make_case("pekf_identity", 91, net(3, 2, 1, "identity"),
+                  parallel(1.0, linear(10.0, 3.0, 20.0), constant(0.0), 0.0)),
+        make_case("pekf_gru", 92, net(2, 3, 1, **gru), parallel(1.0, constant(1.0), q4, 0.01)),
+        make_case("pekf_simple_direct", 93, net(2, 3, 2, cell="simple", direct=True),
+                  parallel(1.0, constant(3.0), q4, 1e-3)),
+        make_case("pekf_feedforward", 94, net(2, 3, 2, **feedforward),
+                  parallel(2.0, constant(3.0), q4, 1e-3)),
+        make_case("pekf_classes", 95, net(2, 3, 3, "identity"),
+                  parallel(1.0, constant(3.0), q4, 1e-3), loss=classes),
     ]
 
 
@@ -787,13 +1056,12 @@ def differences(path, new, old, scale=None, tolerance=1e-12):
 
 
 def write():
-    total = 0
+    """Files that are there are never written again."""
     for case in cases():
-        text = file_text(regenerate(case))
-        (FOLDER / f"{case['case']}.json").write_text(text)
-        total += len(text)
-        print(f"{len(text):7d}  {case['case']}.json")
-    print(f"{total:7d}  bytes in all")
+        path = FOLDER / f"{case['case']}.json"
+        if not path.exists():
+            path.write_text(file_text(regenerate(case)))
+            print(f"{path.stat().st_size:7d}  {path.name}")
 
 
 def check():
@@ -846,12 +1114,12 @@ def self_test():
     def error(a, b):
         return float(np.max(np.abs(np.asarray(a) - np.asarray(b))))
 
-    kinds = [(cell, activation, direct) for cell in ("lstm", "simple", "feedforward")
+    kinds = [(cell, activation, direct) for cell in ("lstm", "gru", "simple", "feedforward")
              for activation in ("tanh", "identity") for direct in (False, True)]
     for cell, activation, direct in kinds:
         network = Network(2, 3, 2, activation, cell, direct)
         activation += f", {cell}" + (", direct" if direct else "")
-        scale = 0.7 if cell == "lstm" else 0.4  # without gates d̂ is more curved: h^2 d''' counts
+        scale = 0.7 if cell in ("lstm", "gru") else 0.4  # without gates d̂ is more curved: h^2 d''' counts
         theta = rng.normal(0.0, scale, network.n_theta)
         xs = list(rng.normal(0.0, 1.0, (12, 2)))
 
@@ -863,7 +1131,7 @@ def self_test():
                        error(H, central_differences(h, theta)), 1e-9)
         good &= expect(f"BPTT, complex step, {activation}", error(H, complex_steps(h, theta)), 1e-14)
 
-        if cell != "lstm":
+        if cell not in ("lstm", "gru"):
             continue
         # RTRL with weights that change from step to step: every theta_s is shifted alike.
         thetas = [theta + rng.normal(0.0, 0.1, network.n_theta) for _ in xs]
@@ -894,6 +1162,32 @@ def self_test():
                        max(error(d1, d2), error(H1, H2)), 1e-14)
         good &= expect(f"short window, same prediction, {activation}", error(d1, d3), 1e-14)
         good &= error(H1, H3) > 1e-4
+
+    # Losses: H'^T e' is minus the gradient, by complex steps through network, link and loss; and at
+    # the mean prediction H'^T H' is H^T Var(d) H.
+    for outputs, options in [(1, {"kind": "cross_entropy", "link_scale": 3.0}),
+                             (4, {"kind": "cross_entropy"}),
+                             (2, {"kind": "poisson"}), (2, {"kind": "huber", "threshold": 0.3}),
+                             (2, {"kind": "quantile", "threshold": 1e-9, "quantile": 0.8})]:
+        loss = Loss(options)
+        network = Network(2, 3, outputs, "identity")
+        theta = rng.normal(0.0, 0.7, network.n_theta)
+        xs = list(rng.normal(0.0, 1.0, (6, 2)))
+        start = np.zeros(3)
+        H = bptt_jacobian(network, theta, network.unroll(theta, start, start, xs))
+        mu = loss.link(network.unrolled_output(theta, start, start, xs))
+        for scale in (0.5, 3.0):
+            d = np.array(targets_of(options, (scale * rng.normal(size=(1, outputs))).tolist())[0])
+            white = loss.whitened(mu, d - mu, H)
+            told = lambda th: np.array([loss.value(d, loss.link(  # noqa: E731
+                network.unrolled_output(th, start, start, xs)))])
+            good &= expect(f"loss {options['kind']}, {outputs} outputs",
+                           error(-white[1].T @ white[0], complex_steps(told, theta)[0]), 1e-13)
+        if options["kind"] == "cross_entropy":
+            V = np.diag(mu) - np.outer(mu, mu)
+            white = loss.whitened(mu, 0.0 * mu, H)
+            good &= expect("curvature is variance",
+                           error(white[1].T @ white[1], loss.scale**2 * (H.T @ V @ H)), 1e-13)
 
     # Partitions: every index once.
     network = Network(2, 3, 2, "tanh")

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/layout.h"
 #include "learner/auto/shown.h"
 #include "learner/baselines.h"
 #include "learner/footprint.h"
@@ -15,7 +16,7 @@ std::size_t units(std::size_t wanted, const NetworkOptions& n, std::size_t weigh
   const std::size_t columns = n.inputs + 1;
   std::size_t h = wanted;
   while (h > 4 &&
-         h * (columns + (n.cell == Cell::feedforward ? 0 : h)) * (n.cell == Cell::lstm ? 4 : 1) >
+         h * (columns + (n.cell == Cell::feedforward ? 0 : h)) * ParameterLayout(n).gates() >
              weights)
     --h;
   return h;

@@ -20,8 +20,9 @@ Fields fields(Algorithm2& o) {
   return shared +
          Fields{{"error_bounds", "one expert each, e.g. 0.01,0.05,0.25", &o.error_bounds, positive},
                 {"prior_weights", "of the experts", &o.prior_weights, positive},
-                {"mixing_rate", "of the experts' weights; none: 1/(8 outputs)", &o.mixing_rate,
-                 positive},
+                {"mixing_rate",
+                 "of the experts' weights; none: the loss's own, squared: 1/(8 outputs)",
+                 &o.mixing_rate, positive},
                 {"feedback", "experts learn from their own or the mixture's error",
                  choice(o.feedback, feedbacks)},
                 {"threads", "that share the experts; pays from some 30 units on", &o.threads,
@@ -29,7 +30,8 @@ Fields fields(Algorithm2& o) {
 }
 
 // One Algorithm 1 per error bound, all from the same start.
-std::unique_ptr<Learner> make(const NetworkOptions& network, const Algorithm2& options) {
+std::unique_ptr<Learner> make(const NetworkOptions& network, const Loss& loss,
+                              const Algorithm2& options) {
   const auto bounds = options.bounds(network.outputs);
   auto prior = options.prior_weights;
   if (prior.empty()) prior.assign(bounds.size(), 1.0);
@@ -38,16 +40,16 @@ std::unique_ptr<Learner> make(const NetworkOptions& network, const Algorithm2& o
   for (const double bound : bounds) {
     Algorithm1 expert = options.expert;
     expert.error_bound = bound;
-    experts.push_back(
-        std::make_unique<NetworkLearner>(network, make_rule(expert, ParameterLayout(network))));
+    experts.push_back(std::make_unique<NetworkLearner>(
+        network, make_rule(expert, ParameterLayout(network)), loss));
   }
-  const double rate =
-      options.mixing_rate.value_or(1 / (8.0 * static_cast<double>(network.outputs)));
-  return std::make_unique<Mixture>(std::move(experts),
-                                   MixtureOptions{.prior_weights = std::move(prior),
-                                                  .mixing_rate = rate,
-                                                  .feedback = options.feedback,
-                                                  .threads = options.threads});
+  const double own_rate = LossFunction(loss, network.outputs).mixing_rate();
+  return std::make_unique<Mixture>(
+      std::move(experts), MixtureOptions{.prior_weights = std::move(prior),
+                                         .mixing_rate = options.mixing_rate.value_or(own_rate),
+                                         .feedback = options.feedback,
+                                         .threads = options.threads,
+                                         .loss = loss});
 }
 
 std::vector<std::string> expert_names_of(const LearnerOptions& options, const Algorithm2& rule) {

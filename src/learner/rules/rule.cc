@@ -55,7 +55,12 @@ void LearnerOptions::validate() const {
     require(
         lags == 0 || !info.sees_past_targets, "lags",
         "0 for " + those_that_see_past_targets() + ", which look at past targets by themselves");
-    if (info.whole_learner == nullptr) network_inside(*this).validate();
+    if (info.whole_learner == nullptr)
+      network_inside(*this).validate();
+    else
+      require(loss.kind == Loss::Kind::squared, "loss",
+              std::string("squared for ") + info.learners.front().name);
+    loss.validate();
     options.validate();
     info.check_all(*this, options);
   });

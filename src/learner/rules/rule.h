@@ -51,7 +51,8 @@ struct RuleInfo {
   /// How one network learns; scaler and past targets are put around it …
   std::unique_ptr<UpdateRule> (*update_rule)(const Options&, const ParameterLayout&) = nullptr;
   /// … or a learner of several such networks …
-  std::unique_ptr<Learner> (*network_learner)(const NetworkOptions&, const Options&) = nullptr;
+  std::unique_ptr<Learner> (*network_learner)(const NetworkOptions&, const Loss&,
+                                              const Options&) = nullptr;
   /// … or a learner that takes raw data as it is.
   std::unique_ptr<Learner> (*whole_learner)(const LearnerOptions&, const Options&) = nullptr;
   bool is_baseline = false;                 ///< for a network to beat
