@@ -157,7 +157,8 @@ std::size_t FolderStore::models() const {
 
 std::vector<std::string> FolderStore::keys(std::size_t most) {
   std::vector<std::string> found;
-  Database::Statement& keys = committed_.load()->keys;
+  const auto from = committed();
+  Database::Statement& keys = from->keys;
   keys.with(1, static_cast<std::int64_t>(most));
   while (keys.step()) found.push_back(keys.text(0));
   return found;
