@@ -4,8 +4,9 @@
     bench/serve.py [PROGRAM] [--rounds 3] [--seconds 5]         (make bench-serve)
 
 Single samples go over 8 keep-alive connections, by wrk; batches of 1,000 over one, beside `kalstream stream` on
-the same rows; then both once more with 500 event streams open that hear nothing and 50 that listen to the busy
-stream and never read. Medians over the rounds, everything in every round. Needs wrk and Python's standard library."""
+the same rows; and both with 500 event streams open that hear nothing and 50 that listen to the busy stream and never
+read, beside without. What is compared is measured in pairs, in turned order every other time. Needs wrk and Python's
+standard library."""
 
 import argparse
 import http.client
@@ -53,6 +54,12 @@ class Server:
         with open(f"/proc/{self.process.pid}/status") as lines:
             return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS")) / 1024
 
+    def work(self):
+        """Seconds of a processor that it has had."""
+        with open(f"/proc/{self.process.pid}/stat") as line:
+            fields = line.read().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def listen(self, count, query):
         for _ in range(count):
             client = socket.socket()
@@ -62,9 +69,14 @@ class Server:
             assert client.recv(1000).startswith(b"HTTP/1.1 200")
             self.listeners.append(client)
 
-    def stop(self):
+    def deaf(self):
+        """Nobody listens any more."""
         for client in self.listeners:
             client.close()
+        self.listeners = []
+
+    def stop(self):
+        self.deaf()
         self.process.terminate()
         self.process.communicate()
         assert self.process.returncode == 0
@@ -112,14 +124,66 @@ def piped(program, path, count):
         return count / (time.perf_counter() - begin)
 
 
+def ticks():
+    """Of all processors since the start: all, and those that the host gave to others."""
+    with open("/proc/stat") as lines:
+        numbers = [int(text) for text in lines.readline().split()[1:9]]
+    return sum(numbers), numbers[7]
+
+
+def stolen(begin):
+    """In percent, since then. Rates swing with it; the server's own time hardly does."""
+    end = ticks()
+    return 100 * (end[1] - begin[1]) / max(1, end[0] - begin[0])
+
+
+def middle(values):
+    """Median and quartiles of ratios, as differences in percent."""
+    low, mid, high = statistics.quantiles(values, n=4) if len(values) > 1 else 3 * values
+    return f"{100 * (mid - 1):+.0f} % ({100 * (low - 1):+.0f} to {100 * (high - 1):+.0f})"
+
+
+def listened_to(server):
+    server.listen(500, "?stream=quiet")
+    server.listen(50, "?stream=single")
+
+
+def in_a_round(program, place, script, seconds, path, all_rows, turned):
+    """What one server did: everything in pairs, in turned order every other time, since what comes first is colder."""
+    server = Server(program, place)
+    single(server.port, 1, script)  # warm
+    post(server.port, "quiet", '{"a":1,"target":1}', "application/json")
+    batches(server.port, all_rows)
+    found = {"share": [], "pipe": [], "batch": []}
+    for k in range(4):
+        both = {}
+        for name in ("pipe", "batch") if (k % 2 == 0) != turned else ("batch", "pipe"):
+            both[name] = piped(program, path, len(all_rows)) if name == "pipe" else batches(server.port, all_rows)
+            found[name].append(both[name])
+        found["share"].append(both["batch"] / both["pipe"])
+    for listening in (turned, not turned):
+        before = server.memory()
+        if listening:
+            listened_to(server)
+        begin = server.work()
+        rate, p99 = single(server.port, seconds, script)
+        work = (server.work() - begin) / (rate * seconds)
+        found[listening] = (rate, p99, batches(server.port, all_rows), work)
+        if listening:
+            found["memory"] = server.memory() - before
+            server.deaf()
+    server.stop()
+    return found
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program", nargs="?", default="build/release/kalstream")
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=6)
     parser.add_argument("--seconds", type=int, default=5)
     parser.add_argument("--rows", type=int, default=200_000)
     a = parser.parse_args()
-    measured = []
+    begin = ticks()
     with tempfile.TemporaryDirectory() as folder:
         script = os.path.join(folder, "post.lua")
         with open(script, "w") as out:
@@ -128,33 +192,30 @@ def main():
         path = os.path.join(folder, "rows.jsonl")
         with open(path, "w") as out:
             out.write("\n".join(all_rows) + "\n")
+        measured = []
         for k in range(a.rounds):
             place = os.path.join(folder, str(k))
             os.mkdir(place)
-            server = Server(a.program, place)
-            rate, p99 = single(server.port, a.seconds, script)
-            pipe = piped(a.program, path, a.rows)
-            batch = batches(server.port, all_rows)
-            alone = server.memory()
-            post(server.port, "quiet", '{"a":1,"target":1}', "application/json")
-            server.listen(500, "?stream=quiet")
-            server.listen(50, "?stream=single")
-            beside, beside_p99 = single(server.port, a.seconds, script)
-            batch_beside = batches(server.port, all_rows)
-            measured.append((rate, p99, pipe, batch, batch / pipe, beside, beside / rate, beside_p99,
-                             batch_beside / batch, server.memory() - alone))
-            server.stop()
-    rate, p99, pipe, batch, share, beside, kept, beside_p99, batch_kept, memory = (
-        statistics.median(column) for column in zip(*measured))
-    print(f"| rls | measured | wanted |\n|---|---|---|\n"
-          f"| single samples, 8 connections | {rate:,.0f} requests/s | 8,000 |\n"
-          f"| 99 % of them within | {p99:.2f} ms | 5 ms |\n"
-          f"| `kalstream stream`, the same rows | {pipe:,.0f} samples/s | |\n"
-          f"| batches of 1,000 | {batch:,.0f} samples/s, {100 * (share - 1):+.0f} % | −15 % |\n"
-          f"| single samples beside 500 idle and 50 slow listeners | {beside:,.0f} requests/s, {100 * (kept - 1):+.0f} %, "
-          f"99 % within {beside_p99:.2f} ms | −10 % |\n"
-          f"| batches beside them | {100 * (batch_kept - 1):+.0f} % | −10 % |\n"
-          f"| memory for them | {memory:.0f} MiB | 100 MiB |")
+            measured.append(in_a_round(a.program, place, script, a.seconds, path, all_rows, k % 2 == 1))
+
+    def median(value):
+        return statistics.median(value(m) for m in measured)
+
+    def all_of(name):
+        return [value for m in measured for value in m[name]]
+
+    print(f"{time.strftime('%Y-%m-%d')}, {os.cpu_count()} processors, of which other machines had {stolen(begin):.0f} %\n")
+    print(f"| rls | measured: medians; of ratios with quartiles | wanted |\n|---|---|---|\n"
+          f"| single samples, 8 connections | {median(lambda m: m[False][0]):,.0f} requests/s | 8,000 |\n"
+          f"| 99 % of them within | {median(lambda m: m[False][1]):.2f} ms | 5 ms |\n"
+          f"| `kalstream stream`, the same rows | {statistics.median(all_of('pipe')):,.0f} samples/s | |\n"
+          f"| batches of 1,000 | {statistics.median(all_of('batch')):,.0f} samples/s, {middle(all_of('share'))} | −15 % |\n"
+          f"| single samples beside 500 idle and 50 slow listeners | {median(lambda m: m[True][0]):,.0f} requests/s, "
+          f"{middle([m[True][0] / m[False][0] for m in measured])}, 99 % within {median(lambda m: m[True][1]):.2f} ms | −10 % |\n"
+          f"| the server's own time for one of them | {1e6 * median(lambda m: m[True][3]):.1f} µs, "
+          f"{middle([m[True][3] / m[False][3] for m in measured])} | |\n"
+          f"| batches beside them | {middle([m[True][2] / m[False][2] for m in measured])} | −10 % |\n"
+          f"| memory for them | {median(lambda m: m['memory']):.0f} MiB | 100 MiB |")
 
 
 if __name__ == "__main__":
