@@ -84,10 +84,12 @@ def build(place, *targets):
     run("cmake", "--build", place / "build", "-j", os.cpu_count(), "--target", *targets)
 
 
-def extension(place):
-    """Where the build left it. Older ones have another name, so only one is there."""
+def take_extension(place):
+    """What the build left; removed, so that the next one, which may have another name, is alone."""
     [found] = (place / "build/python/kalstream").glob("_core*.so")
-    return found
+    contents = found.read_bytes()
+    found.unlink()
+    return contents
 
 
 def metadata():
@@ -144,19 +146,18 @@ def main():
         print(f"No wheel for the stable interface: there is no Python 3.{STABLE} or later with its headers")
     for architecture in sys.argv[2:] or ARCHITECTURES:
         place, environment = prepare(architecture)
-        shutil.rmtree(place / "build/python", ignore_errors=True)
+        for old in (place / "build/python/kalstream").glob("_core*.so"):
+            old.unlink()
         if stable:
             configure(place, environment, architecture, *stable, STABLE)
             build(place, "kalstream_cli", "kalstream_python")
-            pack(out, architecture, f"cp3{STABLE}", "abi3", ".abi3.so", place, extension(place).read_bytes())
-            extension(place).unlink()
+            pack(out, architecture, f"cp3{STABLE}", "abi3", ".abi3.so", place, take_extension(place))
         for minor, found in pythons.items():
             if found:
                 configure(place, environment, architecture, *found, minor)
                 build(place, "kalstream_cli", "kalstream_python")
                 tag = f"cp3{minor}"
-                pack(out, architecture, tag, tag, f".cpython-3{minor}-{architecture}-linux-gnu.so", place, extension(place).read_bytes())
-                extension(place).unlink()
+                pack(out, architecture, tag, tag, f".cpython-3{minor}-{architecture}-linux-gnu.so", place, take_extension(place))
 
 
 main()

@@ -1,7 +1,8 @@
 #include "io/machine.h"
 
-#include <fmt/chrono.h>
+#include <fmt/format.h>
 
+#include <chrono>
 #include <ctime>
 #include <fstream>
 #include <thread>
@@ -21,6 +22,11 @@ std::string machine_name() {
   return fmt::format("{}, {} core{}", name, cores, cores == 1 ? "" : "s");
 }
 
-std::string today() { return fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr))); }
+std::string today() {
+  const auto now = std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now());
+  const std::chrono::year_month_day day(now);
+  return fmt::format("{}-{:02}-{:02}", static_cast<int>(day.year()),
+                     static_cast<unsigned>(day.month()), static_cast<unsigned>(day.day()));
+}
 
 }  // namespace kalstream

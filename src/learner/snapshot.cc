@@ -88,12 +88,12 @@ class NamedValues {
   void operator()(const std::string& name, Value&& value) {
     if (!reads_) {
       Archive to(values_[name]);
-      return exchange(to, value);
+      return kalstream::exchange(to, value);
     }
     const auto found = values_.find(name);
     if (found == values_.end()) return;
     Archive from{std::span<const std::byte>(found->second)};
-    exchange(from, value);
+    kalstream::exchange(from, value);
     from.require(from.left() == 0);
     values_.erase(found);
   }

@@ -35,11 +35,21 @@ bool is_missing_marker(std::string_view text) {
                          }));
 }
 
-// from_chars reports numbers too large and too small alike; only the former are a problem.
+// from_chars reports numbers too large and too small alike; only the former are a problem. Which
+// one it is, the power of ten of the first digit that is not 0 tells.
 bool is_tiny(std::string_view digits) {
-  long double number = 0;
-  const auto result = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  return result.ec == std::errc() && std::abs(number) < 1;
+  const auto e = std::min(digits.find_first_of("eE"), digits.size());
+  const std::string_view mantissa = digits.substr(0, e);
+  std::string_view power = digits.substr(std::min(e + 1, digits.size()));
+  if (power.starts_with('+')) power.remove_prefix(1);
+  long long exponent = 0;
+  if (std::from_chars(power.data(), power.data() + power.size(), exponent).ec ==
+      std::errc::result_out_of_range)
+    return power.starts_with('-');
+  const auto point = std::min(mantissa.find('.'), mantissa.size());
+  const auto first = std::min(mantissa.find_first_of("123456789"), mantissa.size());
+  const auto place = static_cast<long long>(point) - static_cast<long long>(first);
+  return exponent < (first < point ? 1 - place : -place);
 }
 
 // Whether the text is a number, in the way of programs; if so, what `value` is.

@@ -78,9 +78,18 @@ void FolderStore::open_state() {
   writer_ = std::make_unique<Database>(folder_ / "state.db", files_);
   writer_->run("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;");
   make_state_tables(*writer_);
-  committed_ = std::make_shared<Committed>(folder_ / "state.db", files_);
+  auto now = std::make_shared<Committed>(folder_ / "state.db", files_);
+  {
+    const std::lock_guard lock(committed_mutex_);
+    committed_ = std::move(now);
+  }
   if (system_.status(folder_ / "state.db", place_) != 0) fail(folder_);
   is_open_ = true;
+}
+
+std::shared_ptr<FolderStore::Committed> FolderStore::committed() const {
+  const std::lock_guard lock(committed_mutex_);
+  return committed_;
 }
 
 bool FolderStore::is_in_its_place() {
@@ -110,7 +119,7 @@ void FolderStore::move_back() {
 
 FolderStore::~FolderStore() = default;
 
-std::optional<Bytes> FolderStore::stream() { return first_row(committed_.load()->stream); }
+std::optional<Bytes> FolderStore::stream() { return first_row(committed()->stream); }
 
 // The last that left has the last word.
 std::optional<Bytes> FolderStore::get(const std::string& key) {
@@ -119,7 +128,7 @@ std::optional<Bytes> FolderStore::get(const std::string& key) {
     for (auto spill = spills_.rbegin(); spill != spills_.rend(); ++spill)
       if (auto state = (*spill)->get(key)) return state->empty() ? std::nullopt : std::move(state);
   }
-  return first_row(committed_.load()->get.with(1, key));
+  return first_row(committed()->get.with(1, key));
 }
 
 // One that no commit has had yet, nor has been spilled: it may be, before the commit is made.
@@ -138,7 +147,7 @@ Spill::Word FolderStore::word_of(const std::string& key) const {
 
 bool FolderStore::holds(const std::string& key) {
   if (const auto word = word_of(key); word != Spill::Word::none) return word == Spill::Word::model;
-  return any_row(committed_.load()->holds.with(1, key));
+  return any_row(committed()->holds.with(1, key));
 }
 
 std::size_t FolderStore::models() const {
@@ -148,7 +157,8 @@ std::size_t FolderStore::models() const {
 
 std::vector<std::string> FolderStore::keys(std::size_t most) {
   std::vector<std::string> found;
-  Database::Statement& keys = committed_.load()->keys;
+  const auto from = committed();
+  Database::Statement& keys = from->keys;
   keys.with(1, static_cast<std::int64_t>(most));
   while (keys.step()) found.push_back(keys.text(0));
   return found;
@@ -262,7 +272,7 @@ void FolderStore::keep_previous() {
 // Formats 1 and 2 were kept in files: the stream's, and one for each model.
 void FolderStore::take_over_old_files() {
   const fs::path old = folder_ / "stream.kal";
-  if (first_row(committed_.load()->stream) || !system_.exists(old)) return;
+  if (first_row(committed()->stream) || !system_.exists(old)) return;
   std::vector<KeyedState> models;
   std::vector<std::string> names;
   if (system_.exists(folder_ / "models") && system_.list(folder_ / "models", names) != 0)

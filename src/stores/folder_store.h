@@ -1,7 +1,6 @@
 // The state of a stream with many models, in a folder.
 #pragma once
 
-#include <atomic>
 #include <filesystem>
 #include <mutex>
 #include <unordered_set>
@@ -44,6 +43,7 @@ class FolderStore final : public StateStore {
   struct Committed;
 
   void open_state();
+  std::shared_ptr<Committed> committed() const;  // what is read from; open_state() replaces it
   bool is_in_its_place();
   void move_back();
   void keep_previous();
@@ -59,7 +59,8 @@ class FolderStore final : public StateStore {
   std::filesystem::path folder_;
   std::unique_ptr<Lock> lock_;
   std::unique_ptr<Database> writer_;
-  std::atomic<std::shared_ptr<Committed>> committed_;
+  mutable std::mutex committed_mutex_;
+  std::shared_ptr<Committed> committed_;
   struct stat place_ = {};  // where state.db should be …
   bool is_open_ = false;    // … and whether it is that which is open
   std::string remark_;

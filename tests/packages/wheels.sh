@@ -1,7 +1,7 @@
 #!/bin/bash
 # wheels.sh DIST: the wheels of a folder, as users meet them: what they hold, every Python that is here, and bare
 # Debians 11, 12 and 13 without a compiler, the last also as aarch64. In each the lines of README run; in the oldest and
-# the newest of each kind, the tests of the package. KALSTREAM_STRICT=1 holds times to what is promised.
+# the newest Python and in the Debians, the tests of the package, too. KALSTREAM_STRICT=1 holds times to what is promised.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -10,7 +10,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 version=$(sed -n 's/^project(kalstream VERSION \([0-9.]*\).*/\1/p' "$root/CMakeLists.txt")
 readme=$work/readme.py
-sed -n '/^```python/,/^```/{/^```/d;p}' "$root/README.md" >"$readme"
+awk '/^```python/ { on = 1; next } /^```/ && on { exit } on' "$root/README.md" >"$readme"
 
 promise() { # promise NAME SECONDS AT_MOST
   echo "   $1: $2 s (at most $3)"
@@ -48,9 +48,9 @@ for python in "${pythons[@]}"; do
   fi
 done
 
-for kind in bullseye-amd64 bookworm-amd64 trixie-amd64 bookworm-arm64; do
-  folder=$("$here/chroot.sh" "${kind%-*}" "${kind#*-}")
-  echo "== $kind: $(cat "$folder/etc/debian_version")"
+in_debian() { # in_debian SUITE ARCHITECTURE
+  folder=$("$here/chroot.sh" "$1" "$2")
+  echo "== Debian $(cat "$folder/etc/debian_version"), $2"
   rm -rf "$folder/wheels" "$folder/venv"
   mkdir "$folder/wheels"
   cp "$dist"/*.whl "$readme" "$folder/wheels/"
@@ -62,19 +62,19 @@ for kind in bullseye-amd64 bookworm-amd64 trixie-amd64 bookworm-arm64; do
   took=$(awk "BEGIN { printf \"%.1f\", $(date +%s.%N) - $start }")
   "$here/inside.sh" "$folder" /venv/bin/kalstream --version
   "$here/inside.sh" "$folder" /venv/bin/pip install --quiet --only-binary :all: pytest
-  if [ "${kind#*-}" = amd64 ]; then
-    promise 'pip install and the lines of README' "$took" 20
-    "$here/inside.sh" "$folder" env KALSTREAM_PROGRAM=/venv/bin/kalstream /venv/bin/python "${tests[@]}" \
-      -c /source/pyproject.toml --rootdir /source /source/python/tests
-  else # qemu takes long
-    "$here/inside.sh" "$folder" env KALSTREAM_PROGRAM=/venv/bin/kalstream /venv/bin/python "${tests[@]}" \
-      -c /source/pyproject.toml --rootdir /source /source/python/tests/test_learner.py /source/python/tests/test_package.py
-    "$here/inside.sh" "$folder" sh -c '/venv/bin/kalstream generate narma10 --rows 300 | /venv/bin/kalstream stream --learner rls | tail -1'
-  fi
+}
+tests_in_debian() { # tests_in_debian FILE…, of python/tests
+  "$here/inside.sh" "$folder" env KALSTREAM_PROGRAM=/venv/bin/kalstream /venv/bin/python "${tests[@]}" -c /source/pyproject.toml \
+    --rootdir /source "${@/#//source/python/tests}"
+}
+for suite in bullseye bookworm trixie; do
+  in_debian $suite amd64
+  promise 'pip install and the lines of README' "$took" 20
+  tests_in_debian ''
 done
 
 echo "== the source, by pip alone"
-folder=$("$here/chroot.sh" bookworm)
+folder=$("$here/chroot.sh" bookworm amd64)
 cp "$dist/kalstream-$version.tar.gz" "$folder/wheels/"
 if "$here/inside.sh" "$folder" /venv/bin/pip install --force-reinstall --no-deps "/wheels/kalstream-$version.tar.gz" >"$work/said" 2>&1; then
   echo "it was built without a compiler?" && exit 1
@@ -83,4 +83,8 @@ grep 'kalstream: to build it takes a C++20 compiler' "$work/said"
 rm -rf "$work/venv"
 python3 -m venv "$work/venv"
 (cd "$work" && CMAKE_CXX_COMPILER_LAUNCHER='' venv/bin/pip install --quiet "$dist/kalstream-$version.tar.gz" && venv/bin/python "$readme" >/dev/null)
+
+in_debian bookworm arm64
+tests_in_debian /test_learner.py /test_package.py # all of them would take long by qemu
+"$here/inside.sh" "$folder" sh -c '/venv/bin/kalstream generate narma10 --rows 300 | /venv/bin/kalstream stream --learner rls | tail -1'
 echo "wheels.sh: all is well"
