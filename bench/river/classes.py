@@ -143,6 +143,10 @@ def picture(results):
     return "\n".join(parts + ["</svg>", ""])
 
 
+def shown(error):
+    return "none" if math.isnan(error) else f"{error:.4f}"
+
+
 def scores(model, samples):
     loss = 0.0
     right = 0
@@ -199,7 +203,7 @@ def main():
         auto = row["auto"]
         times = " / ".join(f"{s['us']:,.0f}" for s in row.values())
         print(
-            f"| {stream} | {' | '.join(cells)} | {auto['calibration']:.4f} ({auto['calibration_late']:.4f}) | {times} |",
+            f"| {stream} | {' | '.join(cells)} | {auto['calibration']:.4f} ({shown(auto['calibration_late'])}) | {times} |",
             flush=True,
         )
     print(
