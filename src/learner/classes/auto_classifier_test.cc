@@ -85,7 +85,9 @@ TEST(Calibration, MakesProbabilitiesComeTrueAndNeverCostsMuch) {
     calibration.predict(p);
     EXPECT_NEAR(p[0] + p[1], 1, 1e-9);
     calibrated -= std::log(p[y]);
-    if (t > 2000) EXPECT_NEAR(p[1], truth, 0.15) << t;
+    if (t > 2000) {
+      EXPECT_NEAR(p[1], truth, 0.15) << t;
+    }
     calibration.learn(y);
     ASSERT_LE(calibrated, plain + std::log(3.0) + std::log(t + 1.0) + 1e-9);
   }
