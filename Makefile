@@ -299,6 +299,7 @@ RIVER_VENV := build/river-venv
 
 bench-river: python $(RIVER_VENV)/ready
 	PYTHONPATH=build/release/python $(RIVER_VENV)/bin/python bench/river/run.py
+	PYTHONPATH=build/release/python $(RIVER_VENV)/bin/python bench/river/classes.py
 
 $(RIVER_VENV)/ready: bench/river/requirements.txt
 	python3 -m venv $(RIVER_VENV)

@@ -171,6 +171,12 @@ void step_of_units(benchmark::State& state, const Rule& rule) {
   run_learner(state, of_units(state.range(0)), rule);
 }
 
+void step_of_cell(benchmark::State& state, Cell cell, const Rule& rule) {
+  NetworkOptions network = size('A');
+  network.cell = cell;
+  run_learner(state, network, rule);
+}
+
 // Updates of `copies` rules in turn, all applied.
 void run_rules(benchmark::State& state, const NetworkOptions& network, BlockKalmanOptions options,
                std::size_t copies) {
@@ -300,6 +306,12 @@ BOTH_SIZES(step, alg2_node, (Algorithm2{.expert = {.partition = Partition::node}
 BOTH_SIZES(step, alg2_node_8_of_8, all_learn());
 BOTH_SIZES(step, auto, Auto{});
 BOTH_SIZES(step, auto_1, Auto{.experts = 1});
+BENCHMARK_CAPTURE(step_of_cell, lstm_sgd, Cell::lstm, Sgd{});
+BENCHMARK_CAPTURE(step_of_cell, gru_sgd, Cell::gru, Sgd{});
+BENCHMARK_CAPTURE(step_of_cell, simple_sgd, Cell::simple, Sgd{});
+BENCHMARK_CAPTURE(step_of_cell, lstm_ekf, Cell::lstm, Ekf{});
+BENCHMARK_CAPTURE(step_of_cell, gru_ekf, Cell::gru, Ekf{});
+BENCHMARK_CAPTURE(step_of_cell, lstm_pekf, Cell::lstm, ParallelEkf{});
 BENCHMARK_CAPTURE(step_of_units, adam, Adam{})->RangeMultiplier(2)->Range(8, 128);
 BENCHMARK_CAPTURE(step_of_units, iekf_node, Iekf{.partition = Partition::node})
     ->RangeMultiplier(2)

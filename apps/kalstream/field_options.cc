@@ -21,6 +21,15 @@ void add_field_options(CLI::App& command, FieldChoice& choice) {
                   "the first 15 values, and one for all others")
       ->delimiter(',')
       ->allow_extra_args(false);
+  command
+      .add_option(
+          "--task", choice.task,
+          "Whether the target is a class (classify) or a number (regress); by itself text is "
+          "a class")
+      ->check(CLI::IsMember({"classify", "regress"}));
+  command.add_option("--classes", choice.classes, "How many classes there may be")
+      ->check(CLI::Range(std::uint64_t{2}, std::uint64_t{Schema::most_classes}))
+      ->capture_default_str();
   command.add_option("--time", choice.time,
                      "Field that tells the time, or none (default: the first that does)");
 }

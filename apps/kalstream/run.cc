@@ -8,6 +8,7 @@
 #include "checks.h"
 #include "commands.h"
 #include "comparison_view.h"
+#include "data/reader.h"
 #include "data/source.h"
 #include "eval/budget.h"
 #include "eval/contenders.h"
@@ -17,6 +18,7 @@
 #include "kalstream/settings.h"
 #include "learner/footprint.h"
 #include "run_arguments.h"
+#include "run_classes.h"
 #include "run_output.h"
 #include "schema/future.h"
 #include "view/progress.h"
@@ -136,7 +138,12 @@ void run(const RunArguments& a) {
   check_outputs(a);
   const Learnt learnt_before = a.start.empty() ? Learnt{} : read_learnt(a.start);
   const Learner* start = learnt_before.learner.get();
-  Dataset data = load_data(a, learnt_before.schema);
+  Dataset data;
+  try {
+    data = load_data(a, learnt_before.schema);
+  } catch (const ClassTarget&) {
+    return run_classes(a);
+  }
   const std::vector<bool> named = known_ahead(data.schema, a.time.future);
   const std::vector<bool> ahead = a.time.future.empty() ? std::vector<bool>{} : named;
   use_rows_ahead(data, ahead);

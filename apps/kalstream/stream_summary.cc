@@ -10,6 +10,13 @@
 
 namespace kalstream::cli {
 
+std::string class_summary(const ClassErrors& e) {
+  const auto number = [](double v) { return view::format_number(v, 4); };
+  return fmt::format("log loss {}, accuracy {}, kappa {}, AUC {}, F1 {}, calibration error {}",
+                     number(e.log_loss), number(e.accuracy), number(e.kappa), number(e.auc),
+                     number(e.f1), number(e.calibration));
+}
+
 std::string summary(const StreamStatus& s) {
   const auto number = [](double v) { return view::format_number(v, 4); };
   const auto time = [](double seconds) {
@@ -41,6 +48,11 @@ std::string summary(const StreamStatus& s) {
     if (s.samples_predicted > 2000)
       text += fmt::format("; NSE of the last thousand {}", number(s.recent_errors.nse));
   }
+  if (!std::isnan(s.classes.log_loss)) {
+    text += "\n" + class_summary(s.classes);
+    if (s.samples_predicted > 2000)
+      text += fmt::format("; log loss of the last thousand {}", number(s.classes.recent_log_loss));
+  }
   if (!std::isnan(s.coverage))
     text += fmt::format("\nintervals held {:.1f} % of the targets ({:.0f} % wanted)",
                         100 * s.coverage, 100 * s.coverage_nominal);
@@ -62,6 +74,20 @@ std::string summary(const StreamStatus& s) {
   return text;
 }
 
+nlohmann::ordered_json class_json(const ClassErrors& e) {
+  const auto number = [](double v) {
+    return std::isfinite(v) ? nlohmann::ordered_json(v) : nlohmann::ordered_json();
+  };
+  return {{"log_loss", number(e.log_loss)},
+          {"accuracy", number(e.accuracy)},
+          {"kappa", number(e.kappa)},
+          {"auc", number(e.auc)},
+          {"f1", number(e.f1)},
+          {"calibration_error", number(e.calibration)},
+          {"recent_log_loss", number(e.recent_log_loss)},
+          {"recent_accuracy", number(e.recent_accuracy)}};
+}
+
 std::string summary_json(const StreamStatus& s) {
   const auto number = [](double v) {
     return std::isfinite(v) ? nlohmann::ordered_json(v) : nlohmann::ordered_json();
@@ -73,38 +99,39 @@ std::string summary_json(const StreamStatus& s) {
                                   {"max", number(1e6 * l.max)},
                                   {"mean", number(1e6 * l.sum / static_cast<double>(l.count))}};
   };
-  const nlohmann::ordered_json json{{"learner", s.learner},
-                                    {"samples", s.samples_predicted},
-                                    {"learnt", s.targets_learnt},
-                                    {"missing", s.targets_missing},
-                                    {"pending", s.labels_pending},
-                                    {"late", s.labels_late},
-                                    {"held", s.inputs_held},
-                                    {"anomalies", s.anomalies},
-                                    {"never_came", s.samples_passed},
-                                    {"too_late", s.samples_late},
-                                    {"repeated", s.samples_repeated},
-                                    {"step", s.step},
-                                    {"periods", s.periods},
-                                    {"lines", s.lines_read},
-                                    {"refused", s.lines_refused},
-                                    {"gated", s.updates_gated},
-                                    {"rejected", s.updates_rejected},
-                                    {"models", s.models_in_memory + s.models_on_disk},
-                                    {"models_on_disk", s.models_on_disk},
-                                    {"checkpoints", s.checkpoints_written},
-                                    {"failed_checkpoints", s.checkpoint_failures},
-                                    {"nse", number(s.errors.nse)},
-                                    {"rmse", number(s.errors.rmse)},
-                                    {"mae", number(s.errors.mae)},
-                                    {"nominal_coverage", number(s.coverage_nominal)},
-                                    {"coverage", number(s.coverage)},
-                                    {"seconds", number(s.uptime_seconds)},
-                                    {"latency_us", times(s.latency)},
-                                    {"work_us", times(s.work)},
-                                    {"resident_bytes", s.resident_bytes},
-                                    {"memory_bytes", s.memory_bytes},
-                                    {"memory_limit_bytes", number(s.memory_limit)}};
+  nlohmann::ordered_json json{{"learner", s.learner},
+                              {"samples", s.samples_predicted},
+                              {"learnt", s.targets_learnt},
+                              {"missing", s.targets_missing},
+                              {"pending", s.labels_pending},
+                              {"late", s.labels_late},
+                              {"held", s.inputs_held},
+                              {"anomalies", s.anomalies},
+                              {"never_came", s.samples_passed},
+                              {"too_late", s.samples_late},
+                              {"repeated", s.samples_repeated},
+                              {"step", s.step},
+                              {"periods", s.periods},
+                              {"lines", s.lines_read},
+                              {"refused", s.lines_refused},
+                              {"gated", s.updates_gated},
+                              {"rejected", s.updates_rejected},
+                              {"models", s.models_in_memory + s.models_on_disk},
+                              {"models_on_disk", s.models_on_disk},
+                              {"checkpoints", s.checkpoints_written},
+                              {"failed_checkpoints", s.checkpoint_failures},
+                              {"nse", number(s.errors.nse)},
+                              {"rmse", number(s.errors.rmse)},
+                              {"mae", number(s.errors.mae)},
+                              {"nominal_coverage", number(s.coverage_nominal)},
+                              {"coverage", number(s.coverage)},
+                              {"seconds", number(s.uptime_seconds)},
+                              {"latency_us", times(s.latency)},
+                              {"work_us", times(s.work)},
+                              {"resident_bytes", s.resident_bytes},
+                              {"memory_bytes", s.memory_bytes},
+                              {"memory_limit_bytes", number(s.memory_limit)}};
+  if (!std::isnan(s.classes.log_loss)) json["classes"] = class_json(s.classes);
   return json.dump(2) + "\n";
 }
 

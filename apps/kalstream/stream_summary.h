@@ -1,6 +1,7 @@
 // What a stream has done, at its end.
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "monitor/status.h"
@@ -9,5 +10,7 @@ namespace kalstream::cli {
 
 std::string summary(const StreamStatus& status);       ///< for people, lines without a last end
 std::string summary_json(const StreamStatus& status);  ///< for programs
+
+nlohmann::ordered_json class_json(const ClassErrors& errors);
 
 }  // namespace kalstream::cli

@@ -89,6 +89,10 @@ class Learner {
   /// Those it reckons with, told or found.
   virtual std::span<const double> periods() const { return {}; }
 
+  /// Goes on from what another has learnt that is made alike but for fewer outputs, where outputs
+  /// are classes. False, and all stays as it was, if it cannot; see widened().
+  virtual bool go_on_from(const Learner& /*narrower*/) { return false; }
+
   /// An independent copy, with all it has learnt.
   virtual std::unique_ptr<Learner> clone() const = 0;
 
@@ -116,6 +120,10 @@ std::unique_ptr<Learner> make_from(const Recipe& recipe);
 
 /// A learner for these options. Throws std::invalid_argument, naming the field, if they are wrong.
 std::unique_ptr<Learner> make_learner(const LearnerOptions& options);
+
+/// A learner like this one for more outputs, for a stream of classes where a new one has come.
+/// `auto` keeps what it has learnt; all others begin anew. Throws as make_learner does.
+std::unique_ptr<Learner> widened(const Learner& learner, std::size_t outputs);
 
 /// The same for raw data: inputs are standardised and targets mapped into the network's range with
 /// running moments, using nothing a live stream would not know yet. Predictions come back in the

@@ -40,6 +40,10 @@ struct FieldChoice {
   std::string id = "id";                ///< names a sample, if there is a field of this name
   std::string key;                      ///< names a model; empty: there is but one
   bool elapsed = false;                 ///< the time since the sample before is an input
+  /// "classify": the target is a class, whatever its values look like; "regress": it is a number;
+  /// empty: text is a class.
+  std::string task;
+  std::uint64_t classes = 32;  ///< that a model may tell apart
 
   bool has_no_inputs() const { return inputs.size() == 1 && inputs.front() == "none"; }
 };
@@ -54,7 +58,8 @@ struct Schema {
     /// time since the sample before.
     bool later = false;
     /// Of an input that is a category: the values seen so far, each an input of its own that is 1
-    /// for this value and 0 otherwise; the last of `slots` inputs is for all further values.
+    /// for this value and 0 otherwise; the last of `slots` inputs is for all further values. Of a
+    /// target that is a class: how many there may be; each model knows its own.
     std::size_t slots = 0;  ///< 0: a number
     std::vector<std::string> values;
 
@@ -62,13 +67,16 @@ struct Schema {
   };
 
   static constexpr std::size_t category_slots = 16;  ///< 15 values, and all others
+  static constexpr std::size_t most_classes = 1000;
 
   std::vector<Field> fields;
   TimeForm time_form = TimeForm::none;
 
   bool empty() const { return fields.empty(); }  ///< nothing is settled yet
   std::size_t inputs() const;                    ///< numbers, those of categories included
+  /// Numbers, or two for a class: more are told apart once they have come.
   std::size_t outputs() const;
+  bool has_classes() const;                      ///< the target is one
   std::vector<std::string> input_names() const;  ///< one per number: "temp", "weather.1", …
   std::vector<std::string> target_names() const;
   std::vector<std::string> names(Role role) const;

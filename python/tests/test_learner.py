@@ -298,6 +298,16 @@ def test_values_of_options():
     assert Learner("sgd", inputs=1, learning_rate=np.float64(0.1)).options["learning_rate"] == "0.1"
 
 
+def test_losses():
+    rng = np.random.default_rng(1)
+    learner = Learner("ekf", inputs=1, hidden=2, loss="cross_entropy", link_scale=4)
+    assert learner.options["loss"] == "cross_entropy"
+    for _ in range(300):
+        x = rng.normal(size=1)
+        learner.learn(x, [float(x[0] > 0)])
+    assert learner.predict([2.0])[0] > 0.8 > 0.2 > learner.predict([-2.0])[0] > 0
+
+
 def test_preset():
     assert Learner("alg2", inputs=8, preset="authors:kin8nm").options != Learner("alg2", inputs=8).options
 

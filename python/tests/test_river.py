@@ -12,7 +12,7 @@ pytest.importorskip("pandas")
 import pandas as pd
 from river import checks, compose, datasets, evaluate, metrics, preprocessing
 
-from kalstream.river import Forecaster, MultiTargetRegressor, Regressor
+from kalstream.river import Classifier, Forecaster, MultiTargetRegressor, Regressor
 
 
 def named_checks(model):
@@ -25,7 +25,10 @@ def named_checks(model):
 
 @pytest.mark.parametrize(
     "model, check",
-    named_checks(Regressor()) + named_checks(Forecaster()) + named_checks(MultiTargetRegressor("rls")),
+    named_checks(Regressor())
+    + named_checks(Forecaster())
+    + named_checks(MultiTargetRegressor("rls"))
+    + named_checks(Classifier()),
 )
 def test_checks(model, check):
     assert not model._unit_test_skips()
@@ -240,3 +243,30 @@ def test_forecast_with_features():
     assert model.forecast(2) == pytest.approx([8, 8], abs=0.5)  # the last features again
     with pytest.raises(ValueError, match="xs has 1 entries, horizon is 2"):
         model.forecast(2, [{"k": 0.0}])
+
+
+def test_classes_come_as_they_come():
+    model = Classifier()
+    assert model.predict_proba_one({"x": 1.0}) == {}
+    assert model.predict_one({"x": 1.0}) is None
+    rng = np.random.default_rng(1)
+    for n in range(300):
+        x = rng.uniform()
+        label = "low" if x < 0.3 else "high" if x > 0.6 or n < 100 else "mid"
+        before = model.predict_proba_one({"x": x})
+        assert n < 1 or abs(sum(before.values()) - 1) < 1e-9
+        model.learn_one({"x": x}, label)
+    assert model.predict_one({"x": 0.1}) == "low"
+    assert model.predict_one({"x": 0.45}) == "mid"
+    assert set(model.predict_proba_one({"x": 0.5})) == {"low", "mid", "high"}
+    model.learn_one({"x": 0.5}, None)  # moves on
+    copied = pickle.loads(pickle.dumps(model))
+    assert copied.predict_proba_one({"x": 0.5}) == model.predict_proba_one({"x": 0.5})
+
+
+def test_a_class_too_many_is_told():
+    model = Classifier("alg1", max_classes=2)
+    for label in (True, False):
+        model.learn_one({"x": 1.0}, label)
+    with pytest.raises(ValueError, match="one more than the max_classes=2"):
+        model.learn_one({"x": 1.0}, "third")

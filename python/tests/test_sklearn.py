@@ -14,10 +14,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import kalstream
-from kalstream.sklearn import OnlineLSTMRegressor
+from kalstream.sklearn import OnlineClassifier, OnlineLSTMClassifier, OnlineLSTMRegressor, OnlineRegressor
 
 
-@parametrize_with_checks([OnlineLSTMRegressor()])  # none is expected to fail
+@parametrize_with_checks([OnlineRegressor(), OnlineClassifier()])  # none is expected to fail
 def test_checks(estimator, check):
     check(estimator)
 
@@ -52,8 +52,8 @@ def test_pipeline_and_grid_search():
     search = GridSearchCV(
         pipeline,
         {
-            "onlinelstmregressor__options": [{"hidden": 2}, {"hidden": 6}],
-            "onlinelstmregressor__passes": [1, 2],
+            "onlineregressor__options": [{"hidden": 2}, {"hidden": 6}],
+            "onlineregressor__passes": [1, 2],
         },
         cv=TimeSeriesSplit(2),
     )
@@ -79,3 +79,36 @@ def test_random_state_and_pickle():
     assert (a == b).all() and not (a == c).all()
     assert (pickle.loads(pickle.dumps(models[0])).predict(X) == a).all()
     assert (clone(models[0]).fit(X, y).predict(X) == a).all()
+
+
+def test_the_old_names_are_the_same():
+    assert OnlineLSTMRegressor is OnlineRegressor
+    assert OnlineLSTMClassifier is OnlineClassifier
+
+
+def labelled(rows):
+    X, _ = kalstream.generate("friedman", rows)
+    return X, np.array(["b", "c", "a"])[(X[:, 0] > 0.5).astype(int) + (X[:, 1] > 0.5)]
+
+
+def test_classes_and_their_probabilities():
+    X, y = labelled(400)
+    model = OnlineClassifier().fit(X[:300], y[:300])
+    assert model.classes_.tolist() == ["a", "b", "c"]
+    p = model.predict_proba(X[300:])
+    assert p.shape == (100, 3)
+    assert np.allclose(p.sum(axis=1), 1)
+    assert (model.classes_[p.argmax(axis=1)] == model.predict(X[300:])).all()
+    assert model.score(X[300:], y[300:]) > 0.8
+    again = pickle.loads(pickle.dumps(model))
+    assert (again.predict_proba(X[300:]) == p).all()
+
+
+def test_new_classes_may_come():
+    X, y = labelled(300)
+    early = y != "a"
+    model = OnlineClassifier().partial_fit(X[early][:100], y[early][:100])
+    assert model.classes_.tolist() == ["b", "c"]
+    model.partial_fit(X, y)
+    assert model.classes_.tolist() == ["a", "b", "c"]
+    assert model.score(X, y) > 0.8

@@ -44,6 +44,8 @@ fs::path without_gz(const fs::path& path) {
   return lower_case(path.extension().string()) == ".gz" ? path.parent_path() / path.stem() : path;
 }
 
+}  // namespace
+
 std::unique_ptr<RecordFile> open_records(const std::string& path, const ReadOptions& options) {
   std::string bytes = read_bytes(path);
   const std::string extension = lower_case(without_gz(path).extension().string());
@@ -60,6 +62,8 @@ std::unique_ptr<RecordFile> open_records(const std::string& path, const ReadOpti
   return open_text(path, std::move(bytes), {.format = is_json ? Format::json : Format::unknown},
                    options.columns);
 }
+
+namespace {
 
 // ---- Rows.
 
@@ -102,6 +106,10 @@ class Building {
       if (can_settle(record, choice_)) {
         Schema schema = like_.empty() ? settle(with_texts(record), choice_)
                                       : settle_as(like_, with_texts(record), choice_);
+        if (schema.has_classes())
+          throw ClassTarget(path_ + ": the target " + shown(schema.target_names().front()) +
+                            " is a class; 'kalstream run' and 'kalstream stream' learn it, "
+                            "and --task regress asks for numbers");
         leave_out_constants(schema);
         samples_.emplace(std::move(schema));
       }

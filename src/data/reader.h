@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,15 @@ struct ReadOptions {
   std::size_t max_rows = 0;          ///< 0: all; what follows them is not even checked
   Schema like;                       ///< what was learnt from before: the same fields, by name
 };
+
+/// The target is a class, which a dataset of numbers cannot hold.
+struct ClassTarget : DataError {
+  using DataError::DataError;
+};
+
+class RecordFile;
+/// The records of a file (data/record_file.h). Throws DataError.
+std::unique_ptr<RecordFile> open_records(const std::string& path, const ReadOptions& options);
 
 /// Reads a file, or standard input ("-"), by the rules of docs/data.md, the same that a live stream
 /// is read by: its extension tells the format, or else what is in it. Missing values become NaN.

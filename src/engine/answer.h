@@ -34,10 +34,17 @@ struct Answer {
   bool time_is_text = false;
   std::size_t held = 0;  ///< missing inputs whose last value stands in
 
+  /// Of a stream of classes: the prediction is a probability for each of these, in their order, and
+  /// the rest for what has not come yet; the target's name, empty if there is none.
+  bool of_classes = false;
+  std::span<const std::string> classes;
+  std::string_view label;
+
   std::span<const double> prediction;
-  std::span<const Interval> interval;          ///< of the prediction; empty if not asked for
-  std::span<const double> target;              ///< empty: none
-  std::span<const double> surprise;            ///< of the target; empty if not asked for, or none
+  std::span<const Interval> interval;  ///< of the prediction; empty if not asked for
+  std::span<const double> target;      ///< empty: none
+  /// Of the target; empty if not asked for, or none. Of a class −ln p.
+  std::span<const double> surprise;
   bool anomaly = false;                        ///< so surprising that it is to be told
   std::span<const double> forecast;            ///< horizon × outputs
   std::span<const std::string> forecast_time;  ///< as times are written; empty: not known

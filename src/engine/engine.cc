@@ -38,6 +38,17 @@ std::string text_of(const Recipe& recipe) {
 
 }  // namespace
 
+Recipe EngineOptions::recipe_for(const Schema& of) const {
+  Recipe made = recipe(of.inputs(), of.outputs());
+  if (!of.has_classes()) return made;
+  LearnerOptions& o = made.options;
+  if (is_baseline(o.rule))
+    throw std::invalid_argument(std::string("the learner ") + name_of(o.rule) +
+                                " cannot tell classes; use auto, or a network such as ekf");
+  o.loss.kind = Loss::Kind::cross_entropy;
+  return made;
+}
+
 Engine::Engine(EngineOptions options, StateStore* store, EngineListener* listener)
     : options_(std::move(options)), store_(store), listener_(listener) {
   if (!options_.schema.empty()) begin(options_.schema);
@@ -75,6 +86,10 @@ const Answer* Engine::take(const Record& record) {
     return turn_away(error.what());
   }
   if (model == nullptr) return answer({.status = Answer::Status::late});
+  if (!sample_.d.empty() && !model->has_room_for(sample_.label))
+    return turn_away("the class " + shown(sample_.label, '\'') + " is one more than the " +
+                     std::to_string(options_.model.max_classes) +
+                     " that there may be; --classes allows more");
   if (may_be_ahead && model->is_ahead(sample_)) return answer(model->keep_ahead(sample_));
   if (!label && sample_.missing > 0 && !options_.hold_missing) return turn_away_incomplete();
   if (!label && schema().find(Role::time) != nullptr) return take_in_time(*model);
@@ -186,8 +201,9 @@ StreamModel* Engine::model_for(const Sample& sample) {
 
 // What was read from a store may be anything.
 void Engine::require_width(const StreamModel& model) const {
-  if (model.learner().inputs() != schema().inputs() ||
-      model.learner().outputs() != schema().outputs())
+  const bool fits =
+      schema().has_classes() ? model.of_classes() : model.learner().outputs() == schema().outputs();
+  if (model.learner().inputs() != schema().inputs() || !fits)
     throw SnapshotError("the model has other inputs or targets than the stream");
 }
 
@@ -214,6 +230,7 @@ const Answer* Engine::answer(Answer answer) {
   answer.time_is_text = sample_.time_is_text;
   answer.held = sample_.missing;
   answer.target = sample_.d;
+  answer.label = sample_.label;
   answer_ = answer;
   return &answer_;
 }
@@ -246,8 +263,15 @@ void Engine::learn() {
 
 void Engine::scored(std::span<const double> d_hat, std::span<const Interval> interval,
                     std::span<const double> d) {
+  // Who listens hears by how much the probability of the class that came was too small.
+  if (listener_ != nullptr && scores_->classes() != nullptr) {
+    const double p = scores_->classes()->probability(d_hat, class_in(d));
+    const double certain = 1;
+    listener_->scored({&p, 1}, {}, {&certain, 1});
+  } else if (listener_ != nullptr) {
+    listener_->scored(d_hat, interval, d);
+  }
   scores_->add(d_hat, interval, d);
-  if (listener_ != nullptr) listener_->scored(d_hat, interval, d);
 }
 
 void Engine::stepped(const StepReport& report) {
@@ -298,6 +322,7 @@ bool Engine::settle(const Record& record) {
 void Engine::begin(Schema schema) {
   reader_.emplace(std::move(schema));
   try {
+    settle_classes();
     settle_future();
     recipe_ = recipe();
     // Complains now, if at all. A width that was read is backed by nothing until a record or a
@@ -314,7 +339,9 @@ void Engine::begin(Schema schema) {
   }
   models_.emplace([this] { return make(); }, options_.model, has_keys() ? store_ : nullptr, limits);
   models_->set_beside(beside_);
-  if (!scores_) scores_.emplace(this->schema().outputs());
+  if (!scores_)
+    scores_ =
+        this->schema().has_classes() ? Scores::of_classes() : Scores(this->schema().outputs());
 }
 
 // A learner allocates nothing once it is made, so that a few tell of all. The first may use what
@@ -338,6 +365,17 @@ std::uint64_t Engine::bytes_of_a_model() const {
   return others > 0 ? others : expected;
 }
 
+// Of classes there are no bounds, but probabilities; and no forecasts.
+void Engine::settle_classes() {
+  const Schema::Field* target = schema().find(Role::target);
+  options_.model.max_classes = schema().has_classes() ? target->slots : 0;
+  if (!schema().has_classes()) return;
+  if (options_.model.horizon > 0)
+    throw std::invalid_argument("--horizon: classes are not forecast; leave it away");
+  if (options_.model.coverage > 0)
+    remark("--interval: a class has probabilities in the place of bounds");
+}
+
 // Which inputs may be known ahead; the others are held in forecasts, and that is said.
 void Engine::settle_future() {
   const Schema& fields = schema();
@@ -355,7 +393,10 @@ void Engine::settle_future() {
 Recipe Engine::recipe() const {
   const std::size_t inputs = schema().inputs();
   const std::size_t outputs = schema().outputs();
-  if (!options_.start) return options_.recipe(inputs, outputs);
+  if (!options_.start) return options_.recipe_for(schema());
+  if (schema().has_classes())
+    throw std::invalid_argument(
+        "a learner to begin with does not know which class is which; go on from a checkpoint");
   if (options_.start->inputs() != inputs || options_.start->outputs() != outputs)
     throw std::invalid_argument(
         "the learner to begin with has " + std::to_string(options_.start->inputs()) +
@@ -469,7 +510,7 @@ const Recipe* Engine::large_recipe() const {
   constexpr std::uint64_t large = std::uint64_t{4} << 20;
   if (has_keys() || !models_ || models_->only() == nullptr) return nullptr;
   const bool fits = models_->bytes() < options_.memory / 2;
-  return fits && models_->bytes() - beside_ >= large ? &*recipe_ : nullptr;
+  return fits && models_->bytes() - beside_ >= large ? models_->only()->learner().recipe() : nullptr;
 }
 
 void Engine::begin_commit(Models::Give give) {

@@ -31,6 +31,9 @@ struct EngineOptions {
   /// The fields, where they are known before the first record; empty: that one settles them.
   Schema schema;
 
+  /// For a stream of these fields, with the loss that they ask for. Throws std::invalid_argument.
+  Recipe recipe_for(const Schema& of) const;
+
   ModelOptions model;
   bool hold_missing = false;  ///< the last values of missing inputs stand in for them
   /// Fields whose inputs may be known ahead of their time, by name or place.
@@ -137,6 +140,7 @@ class Engine final : private ModelListener {
   const Answer* take(StreamModel& model);
   const Answer* take_in_time(StreamModel& model);
   const Answer* turn_away_incomplete();
+  void settle_classes();
   void settle_future();
   void write_forecast_times(const StreamModel& model);
   void remark(std::string text);

@@ -9,7 +9,7 @@ namespace kalstream {
 StreamModel::StreamModel(std::unique_ptr<Learner> learner, const ModelOptions& options)
     : learner_(std::move(learner)),
       options_(options),
-      scores_(learner_->outputs()),
+      scores_(of_classes() ? Scores::of_classes() : Scores(learner_->outputs())),
       last_x_(learner_->inputs(), std::numeric_limits<double>::quiet_NaN()),
       known_(options.known_ahead),
       d_hat_(learner_->outputs()),
@@ -19,14 +19,20 @@ StreamModel::StreamModel(std::unique_ptr<Learner> learner, const ModelOptions& o
   if (options_.periods) tell_periods(*options_.periods);
 }
 
+bool StreamModel::of_classes() const {
+  const LearnerOptions& options = learner_->recipe()->options;
+  return options.loss.kind == Loss::Kind::cross_entropy && learner_->outputs() > 1;
+}
+
 void StreamModel::start_surprise() {
   surprise_.clear();
-  if (options_.surprise) surprise_.assign(2, Surprise(learner_->outputs()));
+  if (options_.surprise && !of_classes()) surprise_.assign(2, Surprise(learner_->outputs()));
 }
 
 void StreamModel::start_intervals() {
   intervals_.clear();
   forecaster_.reset();
+  if (of_classes()) return;  // their probabilities say it all
   if (options_.coverage > 0)
     intervals_.assign(2, Intervals(learner_->outputs(), options_.coverage));
   if (options_.horizon > 0) forecaster_.emplace(*learner_, options_.horizon, options_.coverage);
@@ -54,10 +60,12 @@ Answer StreamModel::take(const Sample& sample, ModelListener& listener) {
   if (sample.x.empty() && !sample.d.empty() && waiting_for(sample.id) > 0)
     return take_label(sample);
 
+  const std::size_t known = classes_.size();
   const bool has_target = !sample.d.empty();
   const bool may_come = !has_target && !sample.id.empty() && options_.max_delay > 0;
   const bool across = !pending_.empty();
   predict(sample.x);
+  const std::vector<double> d = target_of(sample);
   ++samples_;
   if (!across && !may_come) {
     now_.number = samples_ - passed_;
@@ -65,16 +73,19 @@ Answer StreamModel::take(const Sample& sample, ModelListener& listener) {
     now_.d_hat = d_hat_;
     now_.interval = interval_;
     now_.expected = expected_;
-    now_.d = sample.d;
+    now_.d = d;
   } else {
     if (across) ++ahead_;  // predict() went on to it
     pending_.push_back({samples_ - passed_, may_come ? sample.id : "", sample.x, d_hat_, interval_,
-                        expected_, across, sample.d});
+                        expected_, across, d});
+    pending_.back().d_hat.resize(learner_->outputs(), 0.0);
     if (may_come) wait_for(sample.id, samples_);
   }
   owed_ = true;
   Answer answer{.status = has_target ? Answer::Status::learnt : Answer::Status::predicted,
                 .sample = samples_ - passed_,
+                .of_classes = of_classes(),
+                .classes = std::span(classes_).first(known),
                 .prediction = d_hat_,
                 .interval = interval_};
   judge(pending_.empty() ? now_ : pending_.back(), answer);
@@ -96,7 +107,7 @@ void StreamModel::predict(std::span<const double> x) {
     for (; ahead_ < pending_.size(); ++ahead_) learner_->forecast_next(pending_[ahead_].x);
     d_hat = learner_->forecast_next(x);
   }
-  std::copy(d_hat.begin(), d_hat.end(), d_hat_.begin());
+  d_hat_.assign(d_hat.begin(), d_hat.end());
   interval_.clear();
   expected_.clear();
   if (!surprise_.empty()) {
@@ -112,6 +123,13 @@ void StreamModel::predict(std::span<const double> x) {
 
 // How strange its target is, by all that had been learnt when it came.
 void StreamModel::judge(const Waiting& sample, Answer& answer) {
+  if (of_classes() && options_.surprise && !sample.d.empty()) {
+    const double p = scores_.classes()->probability(sample.d_hat, class_in(sample.d));
+    class_surprise_ = -std::log(p);
+    answer.surprise = {&class_surprise_, 1};
+    answer.anomaly = p <= options_.alarm_rate;
+    return;
+  }
   if (surprise_.empty() || sample.expected.empty() || sample.d.empty()) return;
   answer.surprise = surprise_[sample.across ? 1 : 0].of(sample.expected, sample.d);
   answer.anomaly = Surprise::is_anomaly(answer.surprise, options_.alarm_rate);
@@ -146,7 +164,7 @@ void StreamModel::add_future(std::span<const double> x, std::size_t lead) {
 
 Foresight StreamModel::foresee(std::size_t horizon, std::span<const double> inputs) {
   const std::size_t n_in = last_x_.size();
-  const std::size_t n_d = d_hat_.size();
+  const std::size_t n_d = learner_->outputs();
   const bool held = held_known_;
   // Of the last sample, or 0 before there is one.
   std::vector<double> last = pending_.empty() ? last_x_ : pending_.back().x;
@@ -187,6 +205,40 @@ Foresight StreamModel::foresee(std::size_t horizon, std::span<const double> inpu
   return said;
 }
 
+// ---- Classes.
+
+bool StreamModel::has_room_for(const std::string& label) const {
+  return label.empty() || classes_.size() < options_.max_classes ||
+         std::ranges::find(classes_, label) != classes_.end();
+}
+
+// What the learner is told: the target as it is, or which class it is. One that is new widens the
+// learner: after the prediction, which could not know of it.
+std::vector<double> StreamModel::target_of(const Sample& sample) {
+  if (sample.d.empty() || sample.label.empty()) return sample.d;
+  const auto found = std::ranges::find(classes_, sample.label);
+  const auto k = static_cast<std::size_t>(found - classes_.begin());
+  if (found == classes_.end()) {
+    classes_.reserve(std::max(options_.max_classes, classes_.size() + 1));  // answers look at them
+    classes_.push_back(sample.label);
+    if (options_.learns) widen();
+  }
+  std::vector<double> d(std::max(learner_->outputs(), k + 1), 0.0);
+  d[k] = 1;
+  return d;
+}
+
+void StreamModel::widen() {
+  const std::size_t outputs = classes_.size();
+  if (outputs <= learner_->outputs()) return;
+  learner_ = widened(*learner_, outputs);
+  ahead_ = 0;
+  for (Waiting& w : pending_) {
+    w.d_hat.resize(outputs, 0.0);
+    if (!w.d.empty()) w.d.resize(outputs, 0.0);
+  }
+}
+
 // ---- Targets that come later.
 
 // The first sample of the id that waits for its target; 0 if there is none.
@@ -221,13 +273,17 @@ Answer StreamModel::take_label(const Sample& sample) {
   const std::uint64_t number = waiting_for(sample.id);
   if (number == 0) return {.status = Answer::Status::late};
   wait_no_more(sample.id);
+  const std::size_t known = classes_.size();
+  const std::vector<double> d = target_of(sample);
   Waiting& w = pending_[static_cast<std::size_t>(number - settled_ - 1)];
-  w.d = sample.d;
+  w.d = d;
   d_hat_ = w.d_hat;
   interval_ = w.interval;
   owed_ = true;
   Answer answer{.status = Answer::Status::labelled,
                 .sample = w.number,
+                .of_classes = of_classes(),
+                .classes = std::span(classes_).first(known),
                 .prediction = d_hat_,
                 .interval = interval_};
   judge(w, answer);
@@ -253,7 +309,7 @@ void StreamModel::step(const Waiting& sample, ModelListener& listener) {
   ahead_ = 0;
   ++settled_;
   StepReport report;
-  if (sample.d.empty())
+  if (sample.d.empty() || sample.d.size() > learner_->outputs())
     report = learner_->advance(sample.x);
   else
     report = options_.learns ? learner_->learn(sample.x, sample.d)

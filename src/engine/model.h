@@ -39,6 +39,7 @@ struct ModelOptions {
   std::optional<std::vector<double>> periods = {};
   std::vector<bool> known_ahead = {};  ///< of every input: whether it may be
   bool elapsed = false;                ///< the last input is the time since the sample before
+  std::size_t max_classes = 0;         ///< that targets may be, where they are classes
 };
 
 /// What is expected after the last sample: leads × outputs.
@@ -89,6 +90,9 @@ class StreamModel {
   StreamClock::Verdict arrive(const Sample& sample, ModelListener& listener);
   bool waits_for(const std::string& id) const { return waiting_for(id) > 0; }
 
+  /// Whether the sample's class is one of those it knows, or may become one.
+  bool has_room_for(const std::string& label) const;
+
   /// A sample or a label, of as many numbers as the learner has. The answer's views live until the
   /// next call. What it brings is learnt by learn(), so that the answer need not wait for that.
   Answer take(const Sample& sample, ModelListener& listener);
@@ -100,6 +104,9 @@ class StreamModel {
   Foresight foresee(std::size_t horizon, std::span<const double> inputs);
 
   const Learner& learner() const { return *learner_; }
+  bool of_classes() const;
+  /// That have come so far, in the order in which they did.
+  const std::vector<std::string>& classes() const { return classes_; }
   std::uint64_t samples() const { return samples_ - passed_; }
   StreamClock& clock() { return clock_; }
   const StreamClock& clock() const { return clock_; }
@@ -145,14 +152,18 @@ class StreamModel {
   void wait_no_more(const std::string& id);
   void start_intervals();
   void start_surprise();
+  std::vector<double> target_of(const Sample& sample);
+  void widen();
   void judge(const Waiting& sample, Answer& answer);
   void exchange(Archive& archive);
+  void exchange_classes(Archive& archive);
   void exchange_waiting(Archive& archive);
   void exchange_old_forecasts(Archive& archive);
   void exchange_time(Archive& archive);
 
   std::unique_ptr<Learner> learner_;
   ModelOptions options_;
+  std::vector<std::string> classes_;
   std::uint64_t samples_ = 0;  // taken, and passed
   std::uint64_t passed_ = 0;   // of them, those that never came
   std::uint64_t settled_ = 0;  // of them, passed to the learner
@@ -176,6 +187,7 @@ class StreamModel {
   // Of predictions, of predictions across samples that wait; none if not asked for.
   std::vector<Surprise> surprise_;
 
+  double class_surprise_ = 0;   // of the last class that came
   std::vector<double> future_;  // inputs of samples that wait and of those to come
   std::vector<double> d_hat_;
   std::vector<Interval> interval_;

@@ -73,6 +73,16 @@ std::unique_ptr<StreamModel> StreamModel::load(Archive& archive, const ModelOpti
   return model;
 }
 
+// Only where targets are classes. They go before the samples that wait, which are as wide.
+void StreamModel::exchange_classes(Archive& archive) {
+  if (!of_classes()) return;
+  archive.count(options_.max_classes, Schema::most_classes);
+  classes_.resize(archive.length(classes_.size()));
+  archive.require(classes_.size() <= Schema::most_classes);
+  archive.require(!options_.learns || classes_.size() <= learner_->outputs());
+  for (std::string& name : classes_) archive.text(name);
+}
+
 void StreamModel::exchange(Archive& archive) {
   archive.require(!owed_);
   const std::size_t n_d = learner_->outputs();
@@ -94,6 +104,7 @@ void StreamModel::exchange(Archive& archive) {
     archive.number(options_.alarm_rate, Archive::fraction);
     archive.count(passed_, samples_);
   }
+  exchange_classes(archive);
   exchange_waiting(archive);
   if (archive.reading()) {
     forecast_.resize(options_.horizon * n_d);

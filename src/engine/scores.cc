@@ -9,6 +9,10 @@ namespace kalstream {
 void Scores::add(std::span<const double> d_hat, std::span<const Interval> interval,
                  std::span<const double> d) {
   constexpr double recent = 1000;  // samples
+  if (classes_) {
+    classes_->add(d_hat, class_in(d));
+    return;
+  }
   errors_.add(d_hat, d);
   for (std::size_t k = 0; k < interval.size(); ++k) {
     if (std::isnan(interval[k].low)) continue;
@@ -28,6 +32,7 @@ double Scores::coverage() const {
 void Scores::exchange(Archive& archive) {
   exchange_errors(archive);
   exchange_coverage(archive);
+  if (classes_) classes_->exchange(archive);
 }
 
 void Scores::exchange_coverage(Archive& archive) {

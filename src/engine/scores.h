@@ -1,23 +1,38 @@
 // How good predictions and their bounds have been: of one model, or of all of a stream.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <span>
 
+#include "engine/class_scores.h"
 #include "engine/running_score.h"
 #include "kalstream/interval.h"
 
 namespace kalstream {
 
+/// Which class a target is: the one that is 1.
+inline std::size_t class_in(std::span<const double> d) {
+  return static_cast<std::size_t>(std::max_element(d.begin(), d.end()) - d.begin());
+}
+
 class Scores {
  public:
   explicit Scores(std::size_t targets) : errors_(targets) {}
+  /// Of probabilities of classes: d says which came.
+  static Scores of_classes() {
+    Scores scores(1);
+    scores.classes_.emplace();
+    return scores;
+  }
 
   /// What had been predicted, its bounds (none, or not a number: not counted), and what it was.
   void add(std::span<const double> d_hat, std::span<const Interval> interval,
            std::span<const double> d);
 
   const RunningScore& errors() const { return errors_; }
+  const ClassScores* classes() const { return classes_ ? &*classes_ : nullptr; }
   std::uint64_t intervals() const { return intervals_; }
   double coverage() const;                            ///< NaN before the first interval
   double recent_coverage() const { return recent_; }  ///< of about the last thousand
@@ -29,6 +44,7 @@ class Scores {
 
  private:
   RunningScore errors_;
+  std::optional<ClassScores> classes_;
   std::uint64_t intervals_ = 0;  // scored …
   std::uint64_t held_ = 0;       // … and of them, with the target inside
   double recent_ = 0;            // a running mean

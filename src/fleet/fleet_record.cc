@@ -175,8 +175,7 @@ void use_kernels(const FleetRecord& fleet) {
 SchemaRecord propose(const FleetRecord& fleet, Schema schema, const Say& say) {
   SchemaRecord record{.schema = std::move(schema)};
   if (fleet.settings.budget_us > 0) {
-    const Recipe recipe =
-        engine_options(fleet.settings, say).recipe(record.schema.inputs(), record.schema.outputs());
+    const Recipe recipe = engine_options(fleet.settings, say).recipe_for(record.schema);
     record.experts = std::get<Auto>(recipe.options.rule).experts;
   }
   return record;

@@ -131,8 +131,9 @@ ImportedAt import_model(const kafka::Configuration& configuration, kafka::Admin&
   const Learnt learnt = learnt_of(model);
   if (fleet.records.schema) {
     const Schema& schema = fleet.records.schema->schema;
+    // Where targets are classes, each model has as many as have come.
     if (learnt.learner->inputs() != schema.inputs() ||
-        learnt.learner->outputs() != schema.outputs())
+        (!schema.has_classes() && learnt.learner->outputs() != schema.outputs()))
       throw SnapshotError(fmt::format("the model has {} inputs and {} outputs, the fleet {} and {}",
                                       learnt.learner->inputs(), learnt.learner->outputs(),
                                       schema.inputs(), schema.outputs()));

@@ -53,6 +53,14 @@ std::unique_ptr<Learner> make_from(const Recipe& recipe) {
   return learner;
 }
 
+std::unique_ptr<Learner> widened(const Learner& learner, std::size_t outputs) {
+  Recipe recipe = *learner.recipe();
+  recipe.options.network.outputs = outputs;
+  auto wider = make_from(recipe);
+  wider->go_on_from(learner);
+  return wider;
+}
+
 std::unique_ptr<Learner> make_learner(const LearnerOptions& options) {
   return make_from({.options = options, .scaled = false});
 }

@@ -210,10 +210,14 @@ TEST(Losses, AreSettingsAndAreKeptInSnapshots) {
 }
 
 TEST(Losses, AreNotForLearnersThatTakeRawData) {
-  for (const Rule& rule : {Rule(Auto{}), Rule(Rls{}), Rule(Naive{})}) {
-    const LearnerOptions o{.network = {}, .rule = rule, .loss = {Kind::cross_entropy}};
-    EXPECT_THROW(o.validate(), std::invalid_argument) << name_of(rule);
-  }
+  for (const Rule& rule : {Rule(Auto{}), Rule(Rls{}), Rule(Naive{})})
+    for (const Kind kind : {Kind::cross_entropy, Kind::poisson}) {
+      const LearnerOptions o{.network = {}, .rule = rule, .loss = {kind}};
+      if (std::holds_alternative<Auto>(rule) && kind == Kind::cross_entropy)
+        EXPECT_NO_THROW(o.validate());
+      else
+        EXPECT_THROW(o.validate(), std::invalid_argument) << name_of(rule);
+    }
 }
 
 }  // namespace

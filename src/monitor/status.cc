@@ -77,6 +77,17 @@ void each_number(Status& s, const Visit& visit) {
   const Family mae = {gauge, "mae", "Mean absolute error, in units of the target."};
   visit(mae, all, s.errors.mae);
   visit(mae, recent, s.recent_errors.mae);
+  const Family log_loss = {gauge, "log_loss", "Mean of minus ln p of the class that came."};
+  visit(log_loss, all, s.classes.log_loss);
+  visit(log_loss, recent, s.classes.recent_log_loss);
+  const Family accuracy = {gauge, "accuracy_ratio", "How often the most probable class came."};
+  visit(accuracy, all, s.classes.accuracy);
+  visit(accuracy, recent, s.classes.recent_accuracy);
+  visit({gauge, "kappa", "Accuracy beyond chance, Cohen's kappa."}, "", s.classes.kappa);
+  visit({gauge, "auc", "Area under the curve, the mean over classes."}, "", s.classes.auc);
+  visit({gauge, "f1", "F1 score, the mean over classes."}, "", s.classes.f1);
+  visit({gauge, "calibration_error", "How far probabilities are from frequencies, ten bins."}, "",
+        s.classes.calibration);
   visit({gauge, "coverage_nominal_ratio", "How often intervals should hold the target."}, "",
         s.coverage_nominal);
   const Family coverage = {gauge, "coverage_ratio", "How often intervals held the target."};

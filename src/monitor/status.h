@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/class_scores.h"
 #include "engine/running_score.h"
 #include "monitor/latency.h"
 #include "monitor/warning.h"
@@ -50,6 +51,7 @@ struct StreamStatus {
 
   Errors errors;         ///< over all scored samples
   Errors recent_errors;  ///< over about the last thousand
+  ClassErrors classes;   ///< where the target is a class
 
   double coverage_nominal = unknown;  ///< how often intervals should hold the target
   double coverage = unknown;          ///< how often they did

@@ -142,9 +142,14 @@ std::vector<Row> errors(const StreamStatus& s) {
                        .right(format_number(a), all, style)
                        .right(format_number(b), recent, style));
   };
-  add("NSE", s.errors.nse, s.recent_errors.nse, Style::strong);
-  add("RMSE", s.errors.rmse, s.recent_errors.rmse, Style::plain);
-  add("MAE", s.errors.mae, s.recent_errors.mae, Style::plain);
+  if (!std::isnan(s.classes.log_loss)) {
+    add("log loss", s.classes.log_loss, s.classes.recent_log_loss, Style::strong);
+    add("accuracy", s.classes.accuracy, s.classes.recent_accuracy, Style::plain);
+  } else {
+    add("NSE", s.errors.nse, s.recent_errors.nse, Style::strong);
+    add("RMSE", s.errors.rmse, s.recent_errors.rmse, Style::plain);
+    add("MAE", s.errors.mae, s.recent_errors.mae, Style::plain);
+  }
   if (!std::isnan(s.coverage_nominal)) {
     // Misses twice or half as often as they should are worth a look.
     const double ratio = (1 - s.coverage_recent) / (1 - s.coverage_nominal);

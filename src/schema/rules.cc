@@ -58,6 +58,7 @@ class Settling {
     choose_inputs();
     find_time();
     find_targets();
+    require_one_class();
     find_inputs();
     say_why();
     put_in_order();
@@ -85,12 +86,31 @@ class Settling {
     f.role = role;
   }
 
+  // Text is a class.
+  void take_target(std::size_t k) {
+    const bool has_number = std::ranges::any_of(record_.fields(), [](const Record::Field& f) {
+      return f.value.kind == Value::Kind::number;
+    });
+    // A line of nothing but text may be one of names or units.
+    if (choice_.task == "classify" || (choice_.task.empty() && !may_be_number(k) && has_number))
+      field(k).slots = choice_.classes;
+    else
+      require_number(k, "target");
+  }
+
+  void require_one_class() const {
+    if (schema_.has_classes() || choice_.task == "classify")
+      if (const Names targets = schema_.target_names(); targets.size() > 1)
+        throw SchemaError("a class is told of one target alone, and there are " + list_of(targets) +
+                          "; name one with --target");
+  }
+
   void require_number(std::size_t k, const char* what) const {
     if (may_be_number(k)) return;
     throw SchemaError("the " + std::string(what) + ' ' + shown(names_[k]) + " is text (" +
                       shown(value(k).text, '\'') + "), and no number; choose another with --" +
                       (std::string_view(what) == "target"
-                           ? "target"
+                           ? "target, or leave --task regress away"
                            : "inputs, or make it one of a few values with --category"));
   }
 
@@ -114,7 +134,7 @@ class Settling {
       }
       for (const std::size_t k : require(names_, wanted, "target")) {
         give(k, Role::target, "target");
-        require_number(k, "target");
+        take_target(k);
         chosen.push_back(k);
       }
     }
@@ -123,6 +143,8 @@ class Settling {
 
   void add_later(const std::string& name, Role role) {
     schema_.fields.push_back({.name = name, .role = role, .later = true});
+    if (role == Role::target && choice_.task == "classify")
+      schema_.fields.back().slots = choice_.classes;
   }
 
   void choose_inputs() {
@@ -176,16 +198,17 @@ class Settling {
     if (schema_.find(Role::target) != nullptr) return;
     for (std::size_t k = 0; k < names_.size(); ++k)
       if (is_free(k) && is_default_target(names_[k])) {
-        require_number(k, "target");
         field(k).role = Role::target;
+        take_target(k);
       }
     if (schema_.find(Role::target) != nullptr) return;
     // An id means that targets may come later; where lines are free to have other fields, they do.
     if (!record_.is_row && std::ranges::find(names_, choice_.id) != names_.end())
       return add_later(std::string(default_target), Role::target);
     for (std::size_t k = names_.size(); k-- > 0;)
-      if (is_left_for_numbers(k)) {
+      if (is_left_for_numbers(k) || (choice_.task == "classify" && is_free(k))) {
         field(k).role = Role::target;
+        if (choice_.task == "classify") field(k).slots = choice_.classes;
         field(k).reason = value(k).kind == Value::Kind::missing
                               ? "the last field, though it has no value in the first line"
                               : "";

@@ -46,6 +46,10 @@ Names read_inputs(const Schema& schema) {
 
 // Inputs and targets are what was learnt from; the user need not name them again.
 void require_learnt(const Schema& schema, const FieldChoice& choice) {
+  if (!choice.task.empty() && (choice.task == "classify") != schema.has_classes())
+    throw SchemaError("--task " + choice.task + ": what was learnt before was " +
+                      (schema.has_classes() ? "a class" : "a number") +
+                      "; leave --task away, or begin anew");
   if (!choice.targets.empty())
     require_same("--target", resolved(schema, choice.targets), schema.names(Role::target));
   if (!choice.inputs.empty())
@@ -69,6 +73,7 @@ Schema settle_as(const Schema& before, const Record& first, const FieldChoice& c
   same.inputs = read_inputs(before);
   if (same.inputs.empty()) same.inputs = {"none"};
   same.elapsed = has_elapsed(before);
+  same.task = before.has_classes() ? "classify" : "regress";
   same.categories.clear();
   for (const Schema::Field& f : before.fields)
     if (f.role == Role::input && f.slots > 0) same.categories.push_back(f.name);

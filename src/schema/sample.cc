@@ -40,6 +40,7 @@ SampleReader::SampleReader(Schema schema) : schema_(std::move(schema)) {
 }
 
 bool SampleReader::read(const Record& record, Sample& sample) {
+  label_.clear();
   if (!take_names(record, sample) || !take(record, targets_, target_) ||
       !take(record, inputs_, sample.x))
     return false;
@@ -49,6 +50,7 @@ bool SampleReader::read(const Record& record, Sample& sample) {
   const bool elapsed = !inputs_.empty() && is_elapsed(schema_.fields[inputs_.back().field]);
   sample.missing = static_cast<std::size_t>(
       std::count_if(sample.x.begin(), sample.x.end() - (elapsed ? 1 : 0), is_missing));
+  sample.label = label_;
   sample.d.clear();
   if (std::none_of(target_.begin(), target_.end(), is_missing)) sample.d = target_;
   const bool label = !inputs_.empty() && present_ == 0 && !sample.id.empty() && !sample.d.empty();
@@ -67,7 +69,10 @@ bool SampleReader::take(const Record& record, std::vector<Part>& parts,
     const Value* value = is_elapsed(field) ? nullptr : record.find(field.name, part.at);
     const bool missing = value == nullptr || value->kind == Value::Kind::missing;
     present_ += missing ? 0 : 1;
-    if (field.slots > 0) {
+    if (field.slots > 0 && field.role == Role::target) {
+      label_ = missing ? "" : std::string(trim(value->text));
+      values.push_back(label_.empty() ? none : 1);
+    } else if (field.slots > 0) {
       add_category(field, missing ? nullptr : value, values);
     } else if (missing) {
       values.push_back(none);

@@ -32,6 +32,7 @@ struct Sample {
   std::vector<double> x;    ///< finite, or NaN: missing
   std::size_t missing = 0;  ///< of x
   std::vector<double> d;    ///< as x, but all of it; empty: the target is missing
+  std::string label;  ///< of a target that is a class, its name; d then only says that it is there
 };
 
 /// Reads records by a schema, which categories add their values to.
@@ -65,6 +66,7 @@ class SampleReader {
   std::vector<Part> targets_;
   std::vector<Part> id_, key_, times_;  // one at most; of times also a time of day beside its date
   std::vector<double> target_;
+  std::string label_;
   std::size_t present_ = 0;  // of the fields taken last
   std::string problem_;
 };

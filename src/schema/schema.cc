@@ -10,7 +10,10 @@ namespace {
 
 constexpr std::size_t most_numbers = 1'000'000;  // more than any line holds
 
-std::size_t width(const Schema::Field& f) { return f.slots > 0 ? f.slots : 1; }
+std::size_t width(const Schema::Field& f) {
+  if (f.slots == 0) return 1;
+  return f.role == Role::target ? 2 : f.slots;
+}
 
 std::size_t total_width(const Schema& schema, Role role) {
   std::size_t sum = 0;
@@ -35,6 +38,11 @@ const char* to_string(TimeForm form) {
 
 std::size_t Schema::inputs() const { return total_width(*this, Role::input); }
 std::size_t Schema::outputs() const { return total_width(*this, Role::target); }
+
+bool Schema::has_classes() const {
+  const Field* target = find(Role::target);
+  return target != nullptr && target->slots > 0;
+}
 
 std::vector<std::string> Schema::input_names() const {
   std::vector<std::string> names;
@@ -70,15 +78,16 @@ void Schema::exchange(Archive& archive) {
     f.role = static_cast<Role>(role);
     archive.text(f.reason);
     archive.flag(f.later);
-    archive.count(f.slots, category_slots);
+    archive.count(f.slots, f.role == Role::target ? most_classes : category_slots);
     f.values.resize(archive.length(f.values.size()));
-    archive.require(f.values.empty() || f.values.size() < f.slots);
+    archive.require(f.values.empty() || (f.role == Role::input && f.values.size() < f.slots));
     for (std::string& value : f.values) archive.text(value);
   }
   auto form = static_cast<std::uint64_t>(time_form);
   archive.count(form, static_cast<std::uint64_t>(TimeForm::number));
   time_form = static_cast<TimeForm>(form);
   archive.require(fields.empty() || outputs() > 0);
+  archive.require(!has_classes() || target_names().size() == 1);
   archive.require(inputs() + outputs() <= most_numbers);
 }
 

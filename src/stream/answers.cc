@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -52,6 +53,28 @@ void append_intervals(std::string& to, std::span<const Interval> intervals) {
   });
 }
 
+// The most probable of the classes that have come; nullptr if none has.
+const std::string* most_probable(const Answer& a) {
+  const std::size_t n = std::min(a.classes.size(), a.prediction.size());
+  if (n == 0) return nullptr;
+  return &a.classes[static_cast<std::size_t>(
+      std::max_element(a.prediction.begin(),
+                       a.prediction.begin() + static_cast<std::ptrdiff_t>(n)) -
+      a.prediction.begin())];
+}
+
+void append_classes(std::string& to, const Answer& a) {
+  if (a.prediction.empty()) return;
+  const std::string* top = most_probable(a);
+  to += ",\"prediction\":" + (top == nullptr ? "null" : json_text(*top)) + ",\"probabilities\":{";
+  for (std::size_t k = 0; k < std::min(a.classes.size(), a.prediction.size()); ++k) {
+    if (k > 0) to += ',';
+    to += json_text(a.classes[k]) + ':';
+    append(to, a.prediction[k], "null");
+  }
+  to += '}';
+}
+
 // Of the n_d values at each lead of a forecast.
 void append_leads(std::string& to, auto values, std::size_t n_d, const auto& append_one) {
   to += '[';
@@ -71,11 +94,12 @@ AnswerWriter::Shape shape_of(const Engine& engine, bool json) {
           .keys = engine.has_keys(),
           .times = schema.find(Role::time) != nullptr,
           .held = engine.options().hold_missing,
-          .intervals = model.coverage > 0,
+          .intervals = model.coverage > 0 && !schema.has_classes(),
           .surprise = model.surprise,
           .anomalies = model.alarm_rate > 0,
           .horizon = model.horizon,
-          .targets = schema.target_names()};
+          .targets = schema.target_names(),
+          .classes = schema.has_classes()};
 }
 
 void AnswerWriter::write(const Answer& answer, std::string& to) const {
@@ -104,9 +128,14 @@ void AnswerWriter::write_json(const Answer& a, std::string& to) const {
     append_all(to, values);
   };
   const std::size_t n_d = std::max<std::size_t>(1, a.prediction.size());
-  part("prediction", a.prediction, append_numbers);
-  part("interval", a.interval, append_intervals);
-  part("target", a.target, append_numbers);
+  if (a.of_classes) {
+    append_classes(to, a);
+    part("target", a.label, [](std::string& text, auto label) { text += json_text(label); });
+  } else {
+    part("prediction", a.prediction, append_numbers);
+    part("interval", a.interval, append_intervals);
+    part("target", a.target, append_numbers);
+  }
   part("surprise", a.surprise, append_numbers);
   if (shape_.anomalies && !a.surprise.empty())
     fmt::format_to(std::back_inserter(to), ",\"anomaly\":{}", a.anomaly);
@@ -144,7 +173,10 @@ void AnswerWriter::write_header(std::string& to) const {
     add(what + "_high");
   };
   add("target");
-  add_bounds("prediction");
+  if (shape_.classes)
+    to += ",prediction,probability";
+  else
+    add_bounds("prediction");
   if (shape_.surprise) add("surprise");
   if (shape_.anomalies) to += ",anomaly";
   for (std::size_t h = 1; h <= shape_.horizon; ++h) {
@@ -181,8 +213,17 @@ void AnswerWriter::write_csv(const Answer& a, std::string& to) const {
   const auto lead = [&](auto values, std::size_t h) {
     return values.empty() ? values : values.subspan(h * n_d, n_d);
   };
-  add(!a.target.empty(), [&](std::size_t k) { return a.target[k]; });
-  add_bounds(a.prediction, a.interval);
+  if (shape_.classes) {
+    const std::string* top = most_probable(a);
+    add_name(a.label);
+    add_name(top == nullptr ? "" : *top);
+    to += ',';
+    if (top != nullptr)
+      append(to, a.prediction[static_cast<std::size_t>(top - a.classes.data())], "");
+  } else {
+    add(!a.target.empty(), [&](std::size_t k) { return a.target[k]; });
+    add_bounds(a.prediction, a.interval);
+  }
   if (shape_.surprise) add(!a.surprise.empty(), [&](std::size_t k) { return a.surprise[k]; });
   if (shape_.anomalies) {
     to += ',';

@@ -22,6 +22,7 @@ class AnswerWriter {
     bool anomalies = false;
     std::size_t horizon = 0;
     std::vector<std::string> targets;
+    bool classes = false;  ///< the target is one
   };
 
   AnswerWriter() = default;

@@ -136,6 +136,7 @@ StreamStatus StreamMonitor::status(const Engine& engine, const Checkpoints* chec
   if (const Scores* scores = engine.scores(); scores != nullptr) {
     s.errors = scores->errors().all();
     s.recent_errors = scores->errors().recent();
+    if (scores->classes() != nullptr) s.classes = scores->classes()->errors();
     if (nominal > 0 && scores->intervals() > 0) {
       s.coverage = scores->coverage();
       s.coverage_recent = scores->recent_coverage();

@@ -46,6 +46,7 @@ TEST(StreamSettings, ComplaintsNameWhatIsWrong) {
   EXPECT_NE(complaint(R"({"lerner":"auto"})").find("did you mean 'learner'?"), std::string::npos);
   EXPECT_NE(complaint(R"({"horizon":1.5})").find("\"horizon\""), std::string::npos);
   EXPECT_NE(complaint(R"({"missing":"forget"})").find("refuse, hold"), std::string::npos);
+  EXPECT_NE(complaint(R"({"loss":"hinge"})").find("poisson, huber"), std::string::npos);
   EXPECT_NE(complaint(R"({"surprise":1})").find("true or false"), std::string::npos);
   EXPECT_NE(complaint("[]").find("JSON object"), std::string::npos);
   EXPECT_NE(complaint(R"({"experts":2,"budget_us":9})").find("exclude"), std::string::npos);

@@ -60,11 +60,11 @@ void JointCovariance::sum_trace() {
   for (std::size_t i = 0; i < n_; ++i) trace_ += row(i)[i];
 }
 
-// Most of F is 0: a gate's weights move their own unit alone.
+// Most of F is 0: a gate's weights move their own unit alone. P, which is large, is read once.
 void JointCovariance::predict(std::span<const double> F, double noise) {
   std::fill(proposed_.begin(), proposed_.end(), 0.0);
-  for (std::size_t k = 0; k < m_; ++k)
-    for (std::size_t j = 0; j < N_; ++j)
+  for (std::size_t j = 0; j < N_; ++j)
+    for (std::size_t k = 0; k < m_; ++k)
       if (const double f = F[k * N_ + j]; f != 0) active().axpy(N_, f, row(j), &proposed_[k * N_]);
   for (std::size_t k = 0; k < m_; ++k)
     for (std::size_t l = 0; l <= k; ++l)

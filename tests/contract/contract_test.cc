@@ -93,6 +93,10 @@ struct Case {
         sum += d[k] = std::exp(static_cast<double>(k + 1) * one);
     }
     for (double& v : d) v /= sum > 0 ? sum : 1;
+    if (automatic()) {  // takes classes alone
+      const double most = d.size() == 1 ? 0.5 : *std::max_element(d.begin(), d.end());
+      for (double& v : d) v = v >= most ? 1 : 0;
+    }
     return d;
   }
   Stream fit(Stream stream) const {
@@ -130,7 +134,8 @@ std::vector<Case> cases() {
                                                            {"dekf", Dekf{}},
                                                            {"iekf", Iekf{}},
                                                            {"algorithm1", Algorithm1{}},
-                                                           {"algorithm2", algorithm2()}};
+                                                           {"algorithm2", algorithm2()},
+                                                           {"pekf", ParallelEkf{}}};
   const auto plain = test::small_network(2, 2, 1);
   auto two = test::small_network(2, 2, 2);
   auto rtrl = plain;
@@ -190,11 +195,11 @@ std::vector<Case> cases() {
   gru.cell = Cell::gru;
   auto gru_rtrl = two_rtrl;
   gru_rtrl.cell = Cell::gru;
-  for (const std::size_t n : {2, 3, 4, 6, 7})
+  for (const std::size_t n : {2, 3, 4, 6, 7, 8})
     all.push_back({rules[n].first + "_gru", {gru, rules[n].second}});
   all.push_back({"ekf_gru_d2_rtrl_scaled", {gru_rtrl, Ekf{}}, true});
   all.push_back({"adam_gru_d2_rtrl", {gru_rtrl, Adam{}}});
-  for (const std::size_t n : {3, 6}) {
+  for (const std::size_t n : {3, 6, 8}) {
     all.push_back({rules[n].first + "_simple", {simple, rules[n].second}});
     all.push_back({rules[n].first + "_feedforward_d2", {feedforward, rules[n].second}});
     all.push_back({rules[n].first + "_linear", {linear, rules[n].second}});
@@ -252,6 +257,8 @@ std::vector<Case> cases() {
   all.push_back({"auto", {plain, Auto{}}});
   all.push_back({"auto_d2", {two, Auto{.experts = 6}}});
   all.push_back({"auto_no_lags", {plain, Auto{.lags = 0}}});
+  all.push_back({"auto_classes", {plain, Auto{}, 0, classes}});
+  all.push_back({"auto_classes_d2", {two, Auto{}, 0, classes}});
   all.push_back({"auto_three", {plain, Auto{.experts = 3}}});
   auto four = plain;
   four.hidden = 4;

@@ -67,12 +67,29 @@ TEST(Run, TableNamesEveryLearner) {
   const Workplace w;
   w.file("d.csv", samples(120, ","));
   const Ran ran = w.kalstream(
-      "run --data d.csv --hidden 3 --learner sgd,rmsprop,adam,ekf,dekf,iekf,alg1,alg2 --seeds 2");
+      "run --data d.csv --hidden 3 --learner sgd,rmsprop,adam,ekf,dekf,iekf,pekf,alg1,alg2 --seeds "
+      "2");
   ASSERT_EQ(ran.exit_code, fine) << ran.err;
-  for (const char* name : {"sgd", "rmsprop", "adam", "ekf", "dekf", "iekf", "alg1", "alg2"})
+  for (const char* name : {"sgd", "rmsprop", "adam", "ekf", "dekf", "iekf", "pekf", "alg1", "alg2"})
     EXPECT_THAT(ran.out, HasSubstr(name));
   EXPECT_THAT(ran.out, AllOf(HasSubstr("NSE mean"), HasSubstr("5–95 %"), HasSubstr("µs/step")));
   EXPECT_EQ(ran.err, "") << "no progress bar off a terminal";
+}
+
+// A loss changes what is learnt, whoever is asked for it: an option, or a setting.
+TEST(Run, LearnsByALoss) {
+  const Workplace w;
+  w.file("d.csv", samples(150, ","));
+  const auto nse = [&](const std::string& options) {
+    const Json j = run_json(w, "--data d.csv --hidden 3 --learner ekf " + options);
+    return j["summary"][0]["nse_mean"].get<double>();
+  };
+  EXPECT_EQ(nse(""), nse("--loss squared"));
+  EXPECT_NE(nse(""), nse("--loss huber"));
+  EXPECT_EQ(nse("--loss quantile --set quantile=0.9"), nse("--set loss=quantile quantile=0.9"));
+  const Ran ran = w.kalstream("run --data d.csv --learner auto --loss poisson");
+  EXPECT_EQ(ran.exit_code, usage);
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("--loss poisson"), HasSubstr("auto"), HasSubstr("alg1")));
 }
 
 TEST(Run, JsonHasTheDocumentedShape) {

@@ -123,11 +123,17 @@ struct Contender {
 };
 
 std::vector<Contender> contenders() {
-  return {{"naive", Naive{}},     {"rls", Rls{}, false},
-          {"ar", Ar{}, false},    {"adam", Adam{}},
-          {"alg1", Algorithm1{}}, {"alg2", Algorithm2{}},
-          {"dekf", Dekf{}},       {"iekf", Iekf{}},
-          {"ekf", Ekf{}},         {"auto", Auto{.experts = 6, .lags = 8}}};
+  return {{"naive", Naive{}},
+          {"rls", Rls{}, false},
+          {"ar", Ar{}, false},
+          {"adam", Adam{}},
+          {"alg1", Algorithm1{}},
+          {"alg2", Algorithm2{}},
+          {"dekf", Dekf{}},
+          {"iekf", Iekf{}},
+          {"pekf", ParallelEkf{}},
+          {"ekf", Ekf{}},
+          {"auto", Auto{.experts = 6, .lags = 8}}};
 }
 
 LearnerOptions options_of(const Contender& c, std::size_t inputs, std::size_t hidden,

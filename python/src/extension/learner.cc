@@ -70,7 +70,13 @@ PyLearner::PyLearner(const std::string& name, std::size_t inputs, std::size_t ou
   options.network.inputs = inputs;
   options.network.outputs = outputs;
   options.network.seed = seed;
-  for (const auto& [key, value] : settings) set_option(options, key, value);
+  for (const auto& [key, value] : settings) {
+    // Of auto the loss is no setting: what the targets are tells.
+    if (key == "loss" && std::holds_alternative<Auto>(options.rule) && value == "cross_entropy")
+      options.loss.kind = Loss::Kind::cross_entropy;
+    else
+      set_option(options, key, value);
+  }
   if (budget_us) {
     auto* rule = std::get_if<Auto>(&options.rule);
     if (rule == nullptr) throw std::invalid_argument("budget_us is for auto and auto-max");
@@ -94,6 +100,12 @@ PyLearner::PyLearner(const nb::bytes& snapshot, std::optional<double> coverage,
   if (!intervals_ || intervals.size() == 0) return;
   Archive archive(bytes_in(intervals));
   intervals_->exchange(archive);
+}
+
+void PyLearner::widen(std::size_t outputs) {
+  learner_ = widened(learner(), outputs);
+  names_ = Names(learner_->inputs(), outputs);
+  intervals_.reset();
 }
 
 void PyLearner::start_intervals(std::optional<double> coverage) {
@@ -330,6 +342,7 @@ void bind_learner(nb::module_& m) {
             return std::vector<double>(periods.begin(), periods.end());
           },
           "Those it reckons with, told or found.")
+      .def("_widen", &PyLearner::widen, nb::arg("outputs"))
       .def("reset", &PyLearner::reset, "Back to the state after construction.")
       .def("intervals_to_bytes", &PyLearner::intervals_to_bytes)
       .def_prop_ro(

@@ -54,6 +54,8 @@ class PyLearner {
   Report learn(nb::handle x, nb::handle y);
   Report advance(nb::handle x);
   nb::object forecast(std::size_t horizon, nb::handle X);
+  /// For more classes (kalstream::widened).
+  void widen(std::size_t outputs);
   void reset();
   nb::bytes to_bytes() const;
   void write(const std::string& path) const;

@@ -105,7 +105,8 @@ class FeatureLearner:
             if y is None:
                 self.learner.advance(v)
             else:
-                self.learner.learn(v, y)
+                more = self.learner.outputs - len(y)  # classes that came later
+                self.learner.learn(v, np.concatenate([y, np.zeros(more)]) if more > 0 else y)
 
 
 def _number(feature: Hashable, value: Any) -> float | None:

@@ -20,7 +20,7 @@ from river.time_series.base import Forecaster as _Forecaster
 from ._features import FeatureLearner
 from ._learner import Array, Learner, Option
 
-__all__ = ["Forecaster", "MultiTargetRegressor", "Regressor"]
+__all__ = ["Classifier", "Forecaster", "MultiTargetRegressor", "Regressor"]
 
 Features = Mapping[Hashable, Any]
 
@@ -187,6 +187,85 @@ class MultiTargetRegressor(_Estimator, base.MultiTargetRegressor):
         if with_interval:
             return dict(zip(self._targets, self._intervals(x)))
         return dict(zip(self._targets, self._predict(x).tolist()))
+
+
+class Classifier(_Estimator, base.Classifier):
+    __doc__ = f"""Online classification without tuning, with calibrated probabilities.
+
+    Classes are whatever can be a label, of any number up to `max_classes`, and new ones may come at any time.
+    Features are numbers in any units and may come and go; a missing one counts as its mean so far. A missing
+    target (None) moves the model on without learning. `predict_proba_one` has no side effect.
+{_PARAMETERS}    max_classes
+        A label beyond these raises ValueError.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics
+    >>> model = Classifier()
+    >>> evaluate.progressive_val_score(datasets.Phishing().take(300), model, metrics.Accuracy())
+    Accuracy: ...
+    """
+
+    def __init__(
+        self,
+        learner: str = "auto",
+        seed: int = 1,
+        scale: bool = True,
+        memory: int = 1000,
+        max_features: int = 256,
+        max_classes: int = 32,
+        **options: Option,
+    ) -> None:
+        self.learner = learner
+        self.seed = seed
+        self.scale = scale
+        self.memory = memory
+        self.max_features = max_features
+        self.max_classes = max_classes
+        self.options: dict[str, Any] = dict(options)
+        self._stream: FeatureLearner | None = None
+        self._labels: list[Any] = []
+        self._make(1)  # complains now
+
+    @property
+    def _multiclass(self) -> bool:
+        return True
+
+    def _make(self, inputs: int) -> Learner:
+        return Learner(
+            self.learner,
+            inputs=inputs,
+            outputs=max(2, len(self._labels)),
+            seed=self.seed,
+            scale=self.scale,
+            coverage=None,
+            loss="cross_entropy",
+            **self.options,
+        )
+
+    def learn_one(self, x: Features, y: Any) -> None:
+        if y is None:
+            self._learn(x, None)
+            return
+        if not self._labels and isinstance(y, (bool, np.bool_)):
+            self._labels = [False, True]  # the other one is known as well
+        if y not in self._labels:
+            if len(self._labels) >= self.max_classes:
+                raise ValueError(f"{y!r} is one more than the max_classes={self.max_classes} classes")
+            self._labels.append(y)
+            learner = self.underlying
+            if learner is not None and learner.outputs < len(self._labels):
+                learner._widen(len(self._labels))
+        target = np.zeros(max(2, len(self._labels)))
+        target[self._labels.index(y)] = 1
+        self._learn(x, target)
+
+    def predict_proba_one(self, x: Features, **kwargs: Any) -> dict[Any, float]:
+        """The probability of each class that has come so far; together 1."""
+        if self._stream is None or not self._labels:
+            return {}
+        p = self._predict(x)[: len(self._labels)]
+        return dict(zip(self._labels, (p / p.sum()).tolist()))
 
 
 class Forecaster(_Estimator, _Forecaster):

@@ -1,9 +1,9 @@
-"""kalstream in scikit-learn: fit, partial_fit, predict, score.
+"""kalstream in scikit-learn: fit, partial_fit, predict, predict_proba, score.
 
 >>> import kalstream
->>> from kalstream.sklearn import OnlineLSTMRegressor
+>>> from kalstream.sklearn import OnlineRegressor
 >>> X, y = kalstream.generate("friedman", 600)
->>> model = OnlineLSTMRegressor().fit(X[:500], y[:500])
+>>> model = OnlineRegressor().fit(X[:500], y[:500])
 >>> model.score(X[500:], y[500:]) > 0.8
 True
 """
@@ -14,16 +14,17 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._learner import Array, Learner
 
-__all__ = ["OnlineLSTMRegressor"]
+__all__ = ["OnlineClassifier", "OnlineLSTMClassifier", "OnlineLSTMRegressor", "OnlineRegressor"]
 
 
-class OnlineLSTMRegressor(RegressorMixin, BaseEstimator):
+class OnlineRegressor(RegressorMixin, BaseEstimator):
     """A regressor that learns row by row, in the order of the rows.
 
     `fit` starts anew and goes through the rows `passes` times; `partial_fit` goes on. `predict` takes every
@@ -73,7 +74,7 @@ class OnlineLSTMRegressor(RegressorMixin, BaseEstimator):
         tags.target_tags.multi_output = True
         return tags
 
-    def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> "OnlineLSTMRegressor":
+    def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> "OnlineRegressor":
         """Learns the rows from the beginning."""
         if self.passes < 1:
             raise ValueError(f"passes must be 1 or more, not {self.passes}")
@@ -83,7 +84,7 @@ class OnlineLSTMRegressor(RegressorMixin, BaseEstimator):
             self._learn(X, y)
         return self
 
-    def partial_fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> "OnlineLSTMRegressor":
+    def partial_fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> "OnlineRegressor":
         """Goes on with more rows."""
         first = not hasattr(self, "learner_")
         X, y = self._validated(X, y, reset=first)
@@ -111,17 +112,158 @@ class OnlineLSTMRegressor(RegressorMixin, BaseEstimator):
 
     def _start(self, X: Array, y: Array) -> None:
         self._single = y.ndim == 1
-        seed = 1
-        if self.random_state is not None:
-            seed = int(check_random_state(self.random_state).randint(1, np.iinfo(np.int32).max))
         self.learner_ = Learner(
             self.learner,
             inputs=X.shape[1],
             outputs=1 if y.ndim == 1 else y.shape[1],
-            seed=seed,
+            seed=_seed(self.random_state),
             scale=self.scale,
             **(self.options or {}),
         )
 
     def _learn(self, X: Array, y: Array) -> None:
         self.learner_.run(X, y.reshape(len(y), -1))
+
+
+class OnlineClassifier(ClassifierMixin, BaseEstimator):
+    """A classifier that learns row by row, in the order of the rows, with calibrated probabilities.
+
+    `fit` starts anew and goes through the rows `passes` times; `partial_fit` goes on, and may bring new classes.
+    `predict` and `predict_proba` take every row as the one that comes right after the last row learnt, and do
+    not move on.
+
+    Parameters
+    ----------
+    learner : str
+        Which one; `kalstream.learners()` lists them. "auto" blends networks, logistic regressions, boosted
+        trees, neighbours and counts; "ekf", "alg2" and others are a single kind of LSTM network.
+    passes : int
+        How often `fit` goes through the rows.
+    scale : bool
+        Standardise for learners other than "auto", which takes raw data.
+    options : dict or None
+        Further options; `kalstream.options(learner)` lists them.
+    random_state : int, RandomState instance or None
+        Of the random start. None is 1, the same start every time.
+
+    Attributes
+    ----------
+    classes_ : array
+        The classes, sorted.
+    learner_ : kalstream.Learner
+        The learner at work.
+    n_features_in_ : int
+    feature_names_in_ : array of str
+        If X was a dataframe.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X, _ = kalstream.generate("friedman", 600)
+    >>> y = np.where(X[:, 0] > X[:, 1], "more", "less")
+    >>> model = OnlineClassifier().fit(X[:500], y[:500])
+    >>> model.score(X[500:], y[500:]) > 0.9
+    True
+    >>> model.predict_proba(X[:2]).shape
+    (2, 2)
+    """
+
+    def __init__(
+        self,
+        learner: str = "auto",
+        *,
+        passes: int = 1,
+        scale: bool = True,
+        options: dict[str, Any] | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.learner = learner
+        self.passes = passes
+        self.scale = scale
+        self.options = options
+        self.random_state = random_state
+
+    def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> "OnlineClassifier":
+        """Learns the rows from the beginning."""
+        if self.passes < 1:
+            raise ValueError(f"passes must be 1 or more, not {self.passes}")
+        X, y = self._validated(X, y, reset=True)
+        self._start(X, np.unique(y))
+        for _ in range(self.passes):
+            self._learn(X, y)
+        return self
+
+    def partial_fit(
+        self, X: npt.ArrayLike, y: npt.ArrayLike, classes: npt.ArrayLike | None = None
+    ) -> "OnlineClassifier":
+        """Goes on with more rows. `classes` are those that will come, if they are known; others are met as they come."""
+        first = not hasattr(self, "learner_")
+        X, y = self._validated(X, y, reset=first)
+        known = np.unique(y) if classes is None else np.union1d(np.asarray(classes), np.unique(y))
+        if first:
+            self._start(X, known)
+        else:
+            self._meet(known)
+        self._learn(X, y)
+        return self
+
+    def predict_proba(self, X: npt.ArrayLike) -> Array:
+        """The probability of each class, in the order of `classes_`, for each row as if it came next."""
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
+        p = self.learner_.predict_many(X)[:, self._places(self.classes_)]
+        return p / p.sum(axis=1, keepdims=True)
+
+    def predict(self, X: npt.ArrayLike) -> Any:
+        """The most probable class of each row."""
+        p = self.predict_proba(X)
+        return self.classes_[np.argmax(p, axis=1)]
+
+    def _validated(self, X: Any, y: Any, reset: bool) -> tuple[Array, Any]:
+        X, y = validate_data(self, X, y, dtype=np.float64, order="C", reset=reset)
+        check_classification_targets(y)
+        return X, y
+
+    def _start(self, X: Array, classes: Any) -> None:
+        self._labels = list(classes)  # in the order of the learner's outputs
+        self.classes_ = np.asarray(classes)
+        self.learner_ = Learner(
+            self.learner,
+            inputs=X.shape[1],
+            outputs=max(2, len(self._labels)),
+            seed=_seed(self.random_state),
+            scale=self.scale,
+            coverage=None,
+            loss="cross_entropy",
+            **(self.options or {}),
+        )
+
+    def _meet(self, classes: Any) -> None:
+        new = [c for c in classes if c not in self._labels]
+        if not new:
+            return
+        self._labels += new
+        self.classes_ = np.unique(np.concatenate([self.classes_, np.asarray(new)]))
+        if len(self._labels) > self.learner_.outputs:
+            self.learner_._widen(len(self._labels))
+
+    def _places(self, y: Any) -> list[int]:
+        places = {label: k for k, label in enumerate(self._labels)}
+        return [places[label] for label in y]
+
+    def _learn(self, X: Array, y: Any) -> None:
+        targets = np.zeros((len(y), self.learner_.outputs))
+        targets[np.arange(len(y)), self._places(y)] = 1
+        for x, target in zip(X, targets):
+            self.learner_.learn(x, target)
+
+
+def _seed(random_state: Any) -> int:
+    if random_state is None:
+        return 1
+    return int(check_random_state(random_state).randint(1, np.iinfo(np.int32).max))
+
+
+# Both run any learner, of which an LSTM network is but one kind.
+OnlineLSTMRegressor = OnlineRegressor
+OnlineLSTMClassifier = OnlineClassifier

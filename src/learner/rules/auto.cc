@@ -6,6 +6,7 @@
 #include "learner/auto/experts.h"
 #include "learner/auto/memory.h"
 #include "learner/auto/series/series.h"
+#include "learner/classes/auto_classifier.h"
 #include "learner/rules/rule.h"
 
 namespace kalstream {
@@ -20,7 +21,12 @@ Fields fields(Auto& o) {
           {"threads", "that share the experts", &o.threads, at_least_1}};
 }
 
+bool is_of_classes(const LearnerOptions& options) {
+  return options.loss.kind == Loss::Kind::cross_entropy;
+}
+
 Footprint footprint_of(const LearnerOptions& options, const Auto& rule) {
+  if (is_of_classes(options)) return footprint_of_classifier(rule, options.network);
   const auto n_d = static_cast<double>(options.network.outputs);
   Footprint total{.networks = 0};
   const auto plans = plan_experts(rule, options.network);
@@ -53,6 +59,7 @@ Footprint footprint_of(const LearnerOptions& options, const Auto& rule) {
 }
 
 std::vector<std::string> expert_names_of(const LearnerOptions& options, const Auto& rule) {
+  if (is_of_classes(options)) return names_in_classifier(rule, options.network);
   std::vector<std::string> names;
   for (ExpertPlan& plan : plan_experts(rule, options.network))
     names.push_back(std::move(plan.name));
@@ -87,9 +94,11 @@ const RuleInfo<Auto>& Auto::info() {
       .check_all = check_all,
       .remark = remark,
       .whole_learner = [](const LearnerOptions& o, const Auto& rule) -> std::unique_ptr<Learner> {
+        if (is_of_classes(o)) return std::make_unique<AutoClassifier>(rule, o.network);
         return std::make_unique<AutoLearner>(rule, o.network);
       },
       .sees_past_targets = true,
+      .knows_classes = true,
       .network_settings = {{"hidden", "size: 16 is as measured, 32 doubles every network"},
                            {"window", "samples back-propagated through"}},
       .footprint = footprint_of,

@@ -58,8 +58,11 @@ void LearnerOptions::validate() const {
     if (info.whole_learner == nullptr)
       network_inside(*this).validate();
     else
-      require(loss.kind == Loss::Kind::squared, "loss",
-              std::string("squared for ") + info.learners.front().name);
+      require(loss.kind == Loss::Kind::squared ||
+                  (info.knows_classes && loss.kind == Loss::Kind::cross_entropy),
+              "loss",
+              std::string(info.knows_classes ? "squared or cross_entropy for " : "squared for ") +
+                  info.learners.front().name);
     loss.validate();
     options.validate();
     info.check_all(*this, options);

@@ -1,0 +1,36 @@
+// Opinions about classes, weighted by how probable they made what came.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "core/archive.h"
+
+namespace kalstream {
+
+/// Bayes' rule: p = Σ w_j p_j, and w_j grows by the factor p_j(y)/p(y), the exponential weights of
+/// the log loss with η = 1. Then a share of all weight is dealt out anew by the prior, for what was
+/// bad may become good: 1/(t + 1) of it at step t, at least `least_share`. With least_share = 0, at
+/// every moment T and for every expert j, whatever the stream does,
+///
+///     Σ −ln p(y) ≤ Σ −ln p_j(y) + ln(1/prior_j) + ln(T + 1).
+class ClassMixture {
+ public:
+  explicit ClassMixture(std::vector<double> prior, double least_share = 0);
+
+  /// opinions: experts × classes.
+  void predict(std::span<const double> opinions, std::span<double> p) const;
+  void learn(std::span<const double> opinions, std::size_t classes, std::size_t y);
+
+  std::span<const double> weights() const { return weights_; }
+  void reset();
+  void exchange(Archive& archive);
+
+ private:
+  std::vector<double> prior_;
+  double least_share_;
+  std::vector<double> weights_;
+  std::uint64_t steps_ = 0;
+};
+
+}  // namespace kalstream
