@@ -1,5 +1,7 @@
 """A client of `kalstream serve` for asyncio."""
 
+from __future__ import annotations
+
 import asyncio
 import os
 import ssl

@@ -1,5 +1,7 @@
 """What can be asked of `kalstream serve`, apart from how it gets there: Client and AsyncClient share it."""
 
+from __future__ import annotations
+
 import json
 import math
 import os

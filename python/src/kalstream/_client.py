@@ -1,5 +1,7 @@
 """A client of `kalstream serve`."""
 
+from __future__ import annotations
+
 import http.client
 import os
 import select
