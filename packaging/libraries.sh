@@ -85,7 +85,7 @@ for name in zlib sqlite3 libmicrohttpd librdkafka fmtlib nlohmann-json3 cli11; d
 $(grep "/${name}_" "$work/list")
 WANTED
   archive=$sources/$(basename "$place")
-  [ -f "$archive" ] || quietly curl -fsSL -o "$archive" "$(packaging/debian-mirror.sh)/$place"
+  [ -f "$archive" ] || quietly curl -fsSL -o "$archive" "$("$here/debian-mirror.sh")/$place"
   echo "$sum  $archive" | sha256sum --check --quiet
   mkdir "$work/$name"
   tar xf "$archive" -C "$work/$name" --strip-components 1

@@ -18,7 +18,7 @@ if [ ! -f "$place/ready" ]; then
   rm -rf "$place"
   mkdir -p "$place"
   debootstrap --arch="$architecture" --variant=minbase --include=ca-certificates,python3,python3-venv "$suite" "$place" \
-    "$(packaging/debian-mirror.sh)" >"$place.log" || { tail -5 "$place.log" >&2 && exit 1; }
+    "$("$root/packaging/debian-mirror.sh")" >"$place.log" || { tail -5 "$place.log" >&2 && exit 1; }
   chroot "$place" apt-get clean
   touch "$place/ready"
 fi
