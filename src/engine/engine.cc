@@ -1,6 +1,7 @@
 #include "engine/engine.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -32,7 +33,13 @@ bool is_usable(double v) { return std::isnan(v) || std::abs(v) <= largest_magnit
 std::string text_of(const Recipe& recipe) {
   std::string text = name_of(recipe.options.rule);
   if (recipe.scaled) text += " scaled";
-  for (const Setting& s : settings_of(recipe.options)) text += ' ' + s.key + '=' + s.value;
+  // Checkpoints of before there were others do not name the squared loss.
+  constexpr std::array<std::string_view, 4> of_losses{"loss", "loss_threshold", "quantile",
+                                                      "link_scale"};
+  const bool is_squared = recipe.options.loss.kind == Loss::Kind::squared;
+  for (const Setting& s : settings_of(recipe.options))
+    if (!is_squared || std::ranges::find(of_losses, s.key) == of_losses.end())
+      text += ' ' + s.key + '=' + s.value;
   return text + " seed=" + std::to_string(recipe.options.network.seed);
 }
 
@@ -510,7 +517,8 @@ const Recipe* Engine::large_recipe() const {
   constexpr std::uint64_t large = std::uint64_t{4} << 20;
   if (has_keys() || !models_ || models_->only() == nullptr) return nullptr;
   const bool fits = models_->bytes() < options_.memory / 2;
-  return fits && models_->bytes() - beside_ >= large ? models_->only()->learner().recipe() : nullptr;
+  return fits && models_->bytes() - beside_ >= large ? models_->only()->learner().recipe()
+                                                     : nullptr;
 }
 
 void Engine::begin_commit(Models::Give give) {

@@ -86,13 +86,22 @@ class Settling {
     f.role = role;
   }
 
+  // "0.2x" is a number with a mistake rather than a class.
+  static bool begins_as_number(std::string_view text) {
+    const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+    for (const std::string_view before : {" ", "\t", "+", "-", "."})
+      while (text.starts_with(before)) text.remove_prefix(1);
+    return !text.empty() && is_digit(text[0]);
+  }
+
   // Text is a class.
   void take_target(std::size_t k) {
     const bool has_number = std::ranges::any_of(record_.fields(), [](const Record::Field& f) {
       return f.value.kind == Value::Kind::number;
     });
     // A line of nothing but text may be one of names or units.
-    if (choice_.task == "classify" || (choice_.task.empty() && !may_be_number(k) && has_number))
+    const bool is_class = !may_be_number(k) && has_number && !begins_as_number(value(k).text);
+    if (choice_.task == "classify" || (choice_.task.empty() && is_class))
       field(k).slots = choice_.classes;
     else
       require_number(k, "target");
@@ -110,7 +119,9 @@ class Settling {
     throw SchemaError("the " + std::string(what) + ' ' + shown(names_[k]) + " is text (" +
                       shown(value(k).text, '\'') + "), and no number; choose another with --" +
                       (std::string_view(what) == "target"
-                           ? "target, or leave --task regress away"
+                           ? choice_.task == "regress"
+                                 ? "target, or leave --task regress away"
+                                 : "target, or, if it is a class, say so with --task classify"
                            : "inputs, or make it one of a few values with --category"));
   }
 
