@@ -5,6 +5,7 @@
 #include "faulty_system.h"
 #include "fleet/find_schema.h"
 #include "fleet/fleet_test_support.h"
+#include "support.h"
 
 namespace kalstream::fleet {
 namespace {
@@ -69,7 +70,8 @@ TEST(FleetWorker, CanBeKilledAtEveryStep) {
   TestFolder folder;
   const WorkerOptions options = test_options(folder, "one");
   int crashes = 0;
-  for (int crash_at = 1;; ++crash_at) {
+  constexpr int each = test::one_in(3);
+  for (int crash_at = 1;; crash_at += each) {
     MemoryBroker broker(2);
     TestInputs inputs(2, 7);
     inputs.add(broker, 60);
@@ -103,7 +105,7 @@ TEST(FleetWorker, CanBeKilledAtEveryStep) {
     }
     if (!crashed) break;
   }
-  EXPECT_GT(crashes, 100);
+  EXPECT_GT(crashes, 100 / each);
 }
 
 // Workers come, go, hang for longer than their session and come back, partitions move, and
@@ -178,7 +180,8 @@ void run_chaos(std::uint64_t seed, bool has_thread, MemoryBroker& broker, TestIn
 TEST(FleetWorker, SurvivesChaos) {
   TestFolder folder;
   const WorkerOptions options = test_options(folder, "");
-  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+  constexpr std::uint64_t each = test::one_in(4);
+  for (std::uint64_t seed = each; seed <= 8; seed += each) {
     MemoryBroker broker(partitions);
     TestInputs inputs(partitions, seed);
     run_chaos(seed, /*has_thread=*/seed % 4 == 0, broker, inputs, options);
