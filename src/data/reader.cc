@@ -107,9 +107,11 @@ class Building {
         Schema schema = like_.empty() ? settle(with_texts(record), choice_)
                                       : settle_as(like_, with_texts(record), choice_);
         if (schema.has_classes())
-          throw ClassTarget(path_ + ": the target " + shown(schema.target_names().front()) +
-                            " is a class; 'kalstream run' and 'kalstream stream' learn it, "
-                            "and --task regress asks for numbers");
+          throw ClassTarget(
+              path_ + ": the target " + shown(schema.target_names().front()) +
+              " is a class, which 'kalstream run', 'kalstream stream' and, in Python, "
+              "kalstream.sklearn.OnlineClassifier learn; where a number is wanted, "
+              "choose another with --target");
         leave_out_constants(schema);
         samples_.emplace(std::move(schema));
       }
