@@ -196,7 +196,9 @@ $(KAFKA_VENV)/ready: tests/kafka/requirements.txt
 	$(KAFKA_VENV)/bin/pip install --quiet --only-binary :all: -r tests/kafka/requirements.txt
 	@touch $@
 
-kafka: build $(KAFKA_VENV)/ready
+kafka: packages $(KAFKA_VENV)/ready
+	@cmake --preset release -DKALSTREAM_BUILD_TESTS=OFF >/dev/null
+	@cmake --build --preset release -j $(JOBS) --target kalstream_cli
 	@tools/install-packages.sh openjdk-17-jre-headless maven
 	@$(KAFKA_PYTHON) tests/kafka/broker.py fetch
 
