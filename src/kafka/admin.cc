@@ -94,11 +94,21 @@ std::optional<Topic> Admin::partitions_of(const std::string& name) {
   return result;
 }
 
+// Brokers hear of a new topic one after the other: one may know it, and the next not yet.
 std::optional<Topic> Admin::describe(const std::string& name) {
-  auto topic = partitions_of(name);
-  if (!topic) return {};
-  const std::string doing = fmt::format("the settings of the topic {} cannot be read", name);
-  const ResourceOwner resource(rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, name.c_str()));
+  for (const auto deadline = AdminClock::now() + timeout_;;) {
+    auto topic = partitions_of(name);
+    const bool must = AdminClock::now() > deadline;
+    if (!topic || read_settings(*topic, must)) return topic;
+    std::this_thread::sleep_for(Milliseconds(20));
+  }
+}
+
+// False if the broker that is asked does not know the topic, unless it must.
+bool Admin::read_settings(Topic& topic, bool must) {
+  const std::string doing = fmt::format("the settings of the topic {} cannot be read", topic.name);
+  const ResourceOwner resource(
+      rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, topic.name.c_str()));
   std::array<rd_kafka_ConfigResource_t*, 1> resources{resource.get()};
   const OptionsOwner options = options_for(handle(), RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS, timeout_);
   const Queue queue(rd_kafka_queue_new(handle()));
@@ -110,14 +120,16 @@ std::optional<Topic> Admin::describe(const std::string& name) {
   std::size_t n = 0;
   const auto* const result = rd_kafka_event_DescribeConfigs_result(event.get());
   const auto* const* const found = rd_kafka_DescribeConfigs_result_resources(result, &n);
-  if (n == 0) return topic;
-  require(rd_kafka_ConfigResource_error(found[0]), doing);
+  if (n == 0) return true;
+  const auto code = rd_kafka_ConfigResource_error(found[0]);
+  if (code == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART && !must) return false;
+  require(code, doing);
   std::size_t entries = 0;
   const auto* const* const entry = rd_kafka_ConfigResource_configs(found[0], &entries);
   for (std::size_t i = 0; i < entries; ++i)
-    topic->settings[rd_kafka_ConfigEntry_name(entry[i])] =
+    topic.settings[rd_kafka_ConfigEntry_name(entry[i])] =
         or_empty(rd_kafka_ConfigEntry_value(entry[i]));
-  return topic;
+  return true;
 }
 
 std::vector<std::string> Admin::create(const std::vector<NewTopic>& topics) {

@@ -63,6 +63,7 @@ class Admin : public Client {
 
  private:
   std::optional<Topic> partitions_of(const std::string& topic);
+  bool read_settings(Topic& topic, bool must);
 
   Milliseconds timeout_;
 };
