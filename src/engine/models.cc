@@ -59,6 +59,10 @@ StreamModel* Models::touch(Place entry) {
   models_.splice(models_.begin(), models_, entry);
   entry->changed = true;
   entry->used = commit_;
+  if (in_batch_ && entry->batch != batch_) {
+    entry->batch = batch_;
+    ++at_work_;
+  }
   if (is_full(0)) make_room_for(0);
   return entry->model.get();
 }
@@ -129,6 +133,31 @@ void Models::erase(Place entry) {
   models_.erase(entry);
 }
 
+// ---- Batches.
+
+void Models::begin_batch() {
+  ++batch_;
+  in_batch_ = true;
+  at_work_ = 0;
+}
+
+// Where models cannot leave, the last bit of memory is counted sample by sample.
+bool Models::is_crowded(const std::string& key) const {
+  const bool can_leave = store_ != nullptr && store_->takes_models();
+  const bool is_short = limits_.bytes != ModelLimits::none && !can_leave &&
+                        bytes() >= limits_.bytes - limits_.bytes / 16;
+  const bool is_many = at_work_ >= std::max<std::size_t>(1, models_.size() / 2) && is_full(1);
+  if (!is_short && !is_many) return false;
+  const auto known = by_key_.find(key);
+  return known == by_key_.end() || known->second->batch != batch_;
+}
+
+void Models::end_batch() {
+  in_batch_ = false;
+  auto entry = models_.begin();
+  for (; at_work_ > 0; --at_work_) look_at_waiting(*entry++);
+}
+
 // ---- Memory.
 
 std::uint64_t Models::bytes_of(const Entry& entry) const {
@@ -153,13 +182,18 @@ bool Models::is_full(std::size_t more) const {
          bytes() + more * of_one_model_.value_or(0) > limits_.bytes;
 }
 
-// One model there is room for, whatever it takes; if no more come, that is the one in use.
+// All but those at work. One model there is room for, whatever it takes; if no more come, that is
+// the one in use.
+std::size_t Models::may_leave(std::size_t more) const {
+  return models_.size() - std::max<std::size_t>(at_work_, more > 0 ? 0 : 1);
+}
+
 void Models::make_room_for(std::size_t more) {
   if (models_.size() < try_again_at_) return;
-  while (is_full(more) && models_.size() + more > 1) {
+  while (is_full(more) && may_leave(more) > 0) {
     const bool can_leave = store_ != nullptr && store_->takes_models();
     if (!can_leave && more > 0) refuse();
-    if (!can_leave || !let_go(models_.size() + more - 1)) return;
+    if (!can_leave || !let_go(may_leave(more))) return;
   }
 }
 

@@ -56,6 +56,13 @@ class Models {
   /// as it was, if the store fails.
   bool forget(const std::string& key);
 
+  /// From here until end_batch() no model that was found or made leaves memory: they are at work.
+  void begin_batch();
+  /// Whether the batch should end before this key's model is asked for: so many are at work that
+  /// there is hardly another to make room for it, or it may have to be refused by what they take.
+  bool is_crowded(const std::string& key) const;
+  void end_batch();
+
   /// A commit begins: each model that the store does not have as it is now is due, and will be
   /// given as it is now. One that is about to change, or to leave, is given first; …
   void begin_commit(Give give);
@@ -91,6 +98,7 @@ class Models {
     bool stored = false;        // the store has a state of it, or will have it with the commit
     std::uint64_t used = 0;     // how many commits had begun then
     std::uint64_t given = 0;    // the last commit that it was given to; the first is 1
+    std::uint64_t batch = 0;    // the last that it was at work in
     std::size_t pending = 0;    // samples that wait in it, when it was looked at last, …
     std::uint64_t waiting = 0;  // … and what they take
   };
@@ -110,6 +118,7 @@ class Models {
   void refuse() const;
   void erase(Place entry);
   bool let_go(std::size_t at_most);
+  std::size_t may_leave(std::size_t more) const;
 
   MakeLearner make_;
   ModelOptions options_;
@@ -127,6 +136,10 @@ class Models {
   std::uint64_t bytes_ = 0;     // of models and keys
   std::uint64_t beside_ = 0;    // of others
   std::size_t state_size_ = 0;  // of the last one that was written
+
+  std::uint64_t batch_ = 0;  // how many have begun
+  bool in_batch_ = false;
+  std::size_t at_work_ = 0;  // models of the batch: the first in the list
 
   std::uint64_t commit_ = 0;  // how many have begun
   std::uint64_t done_ = 0;    // the last that was made
