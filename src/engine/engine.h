@@ -138,7 +138,7 @@ class Engine final : private ModelListener {
   void go_on(Schema schema, const std::string& learner, bool with_seed);
   void require_same_learner(const std::string& before, bool with_seed) const;
 
-  TurnRules rules() const { return {options_, *reader_}; }
+  TurnRules rules() const { return {options_, *reader_, make_}; }
   Turn& first_turn();
   void begin(Turn& turn, const Record& record);
   void admit(Turn& turn);
@@ -159,6 +159,7 @@ class Engine final : private ModelListener {
   std::optional<SampleReader> reader_;
   bool to_be_checked_ = false;  // the schema is that of a checkpoint: is the stream's the same?
   std::optional<Recipe> recipe_;
+  Models::MakeLearner make_ = [this] { return make(); };
   std::optional<Models> models_;
   std::optional<Scores> scores_;
   Counts counts_;

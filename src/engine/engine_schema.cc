@@ -66,7 +66,7 @@ void Engine::begin(Schema schema) {
     limits.models = options_.max_models;
     limits.bytes = options_.memory;
   }
-  models_.emplace([this] { return make(); }, options_.model, has_keys() ? store_ : nullptr, limits);
+  models_.emplace(make_, options_.model, has_keys() ? store_ : nullptr, limits);
   models_->set_beside(beside_);
   if (!scores_)
     scores_ =

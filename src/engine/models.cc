@@ -108,7 +108,7 @@ bool Models::holds(const std::string& key) const {
 StreamModel& Models::of(const std::string& key) {
   if (StreamModel* model = find(key); model != nullptr) return *model;
   make_room_for(1);
-  put(key, std::make_unique<StreamModel>(make_(), options_));
+  put(key, std::make_unique<StreamModel>(in_batch_ ? nullptr : make_(), options_));
   return *touch(models_.begin());
 }
 

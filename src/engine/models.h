@@ -57,6 +57,7 @@ class Models {
   bool forget(const std::string& key);
 
   /// From here until end_batch() no model that was found or made leaves memory: they are at work.
+  /// Those made have yet to begin: whoever works with one makes its learner, which takes long.
   void begin_batch();
   /// Whether the batch should end before this key's model is asked for: so many are at work that
   /// there is hardly another to make room for it, or it may have to be refused by what they take.

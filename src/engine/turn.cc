@@ -66,6 +66,7 @@ bool Turn::require_usable(const TurnRules& rules) {
 void Turn::take(const TurnRules& rules) {
   const EngineOptions& options = rules.options;
   const bool label = sample.kind == Sample::Kind::label;
+  if (!model->has_begun()) model->begin(rules.make());
   if (!label && !options.future.empty()) {
     model->fill_known(sample);
     if (!require_usable(rules)) return;

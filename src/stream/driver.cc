@@ -74,6 +74,24 @@ void Driver::loop(Sink& sink) {
   }
 }
 
+// A store that cannot be read now may be later: until then the record waits, and all behind it. One
+// that is damaged is mended by the next start.
+template <class Take>
+auto Driver::take_patiently(const Take& take) {
+  for (bool again = false;; again = true) {
+    try {
+      return take();
+    } catch (const StoreError& error) {
+      if (!again) continue;
+      if (signals_.stop() || dynamic_cast<const StoreDamaged*>(&error) != nullptr) throw;
+      monitor_.warn(Warning::failed_checkpoint,
+                    std::string("the stream waits for a model: ") + error.what());
+      monitor_.look_at_clock(engine_, checkpoints_.get());
+      std::this_thread::sleep_for(200ms);
+    }
+  }
+}
+
 // One record, or (nullptr) what could not be read as one. False if the stream was told to stop
 // before the answer could go out.
 bool Driver::handle(const Record* record, const std::string& problem, Sink& sink) {
@@ -154,24 +172,6 @@ bool Driver::handle_many(Sink& sink) {
   }
   delivered_ = gone;
   return gone;
-}
-
-// A store that cannot be read now may be later: until then the record waits, and all behind it. One
-// that is damaged is mended by the next start.
-template <class Take>
-auto Driver::take_patiently(const Take& take) {
-  for (bool again = false;; again = true) {
-    try {
-      return take();
-    } catch (const StoreError& error) {
-      if (!again) continue;
-      if (signals_.stop() || dynamic_cast<const StoreDamaged*>(&error) != nullptr) throw;
-      monitor_.warn(Warning::failed_checkpoint,
-                    std::string("the stream waits for a model: ") + error.what());
-      monitor_.look_at_clock(engine_, checkpoints_.get());
-      std::this_thread::sleep_for(200ms);
-    }
-  }
 }
 
 // With where it is, if it is a refusal.

@@ -25,8 +25,8 @@ using kernels::width;
 
 constexpr Envelope batch_envelope{
     {0x89, 'K', 'A', 'L', 'B', '\r', '\n', 0x1a}, /*format=*/1, "snapshot of a batch"};
-constexpr std::size_t most_inputs = 1000;
-constexpr std::size_t most_models = std::size_t{1} << 40;
+constexpr std::size_t widest = 1000;
+constexpr std::size_t most_of_them = std::size_t{1} << 40;
 
 // As Longevity has it: how often variances are looked at, and from when on they are halved.
 constexpr std::uint64_t look_interval = 64;
@@ -57,10 +57,10 @@ struct RlsBatch::State {
     options.validate();
     if (options.process_noise.kind != Schedule::Kind::constant)
       throw std::invalid_argument("process_noise: of models in a batch it has to be constant");
-    if (models == 0 || models > most_models)
+    if (models == 0 || models > most_of_them)
       throw std::invalid_argument("models: there has to be at least one");
-    if (n == 0 || n > most_inputs)
-      throw std::invalid_argument("inputs: between 1 and " + std::to_string(most_inputs));
+    if (n == 0 || n > widest)
+      throw std::invalid_argument("inputs: between 1 and " + std::to_string(widest));
     numbers.resize(groups() * stride());
     x.resize(width * n);
     work.resize(4 * width * rows());
@@ -366,8 +366,8 @@ RlsBatch RlsBatch::load(std::span<const std::byte> snapshot, std::uint64_t most_
   std::size_t inputs = 0;
   double p = 0;
   double q = 0;
-  from.count(models, most_models);
-  from.count(inputs, most_inputs);
+  from.count(models, most_of_them);
+  from.count(inputs, widest);
   from.number(p);
   from.number(q);
   // As many as there are numbers for: nothing is made that was not written.
