@@ -54,7 +54,7 @@ Written work_through(std::size_t jobs, std::uint64_t seed, std::size_t restart_a
 
 TEST(FleetJobsThreads, AnswerAsOne) {
   for (const std::uint64_t seed : {1, 2})
-    for (const std::size_t restart_after : {100'000, 4}) {
+    for (const std::size_t restart_after : {100'000, 60}) {
       const Written one = work_through(1, seed, restart_after);
       for (const std::size_t jobs : {2, 3}) {
         const Written many = work_through(jobs, seed, restart_after);
