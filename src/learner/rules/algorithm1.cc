@@ -25,6 +25,7 @@ const RuleInfo<Algorithm1>& Algorithm1::info() {
             {"process_noise_when_gated", "P gains q on skipped steps too",
              &o.process_noise_when_gated},
             partition_field(o.partition),
+            single_precision_field(o.single_precision),
             {"error_bound", "errors up to twice this are not learnt from", &o.error_bound,
              positive},
         };
@@ -33,11 +34,13 @@ const RuleInfo<Algorithm1>& Algorithm1::info() {
           [](const Algorithm1& o) {
             require(o.noise_floor + o.noise_factor > 0, "noise_floor",
                     "positive where noise_factor is 0");
+            require(!o.single_precision || o.partition == Partition::full, "single_precision",
+                    "false unless partition is full");
           },
       .update_rule = make_rule,
       .footprint =
           [](const LearnerOptions& o, const Algorithm1& rule) {
-            return network_footprint(network_inside(o), rule.partition);
+            return network_footprint(network_inside(o), rule.partition, 1, rule.single_precision);
           },
   };
   return info;
