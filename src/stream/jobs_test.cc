@@ -233,8 +233,8 @@ TEST_P(StreamJobsThreads, AreNotToBeTold) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-        Case{
-            R"({"key":"k","target":"target","learner":"alg1","hidden":2,"window":3,"ignore":"kind,time"})"},
+    All, StreamJobsThreads,
+    testing::Values(
         Case{R"({"key":"k","inputs":"a,b","learner":"alg1","hidden":2,"window":3})"},
         Case{R"({"key":"k","inputs":"a,b,kind","category":"kind","learner":"rls","interval":0.9,
                  "alarm_rate":0.05,"missing":"hold","max_delay":5})",
