@@ -80,7 +80,6 @@ void Engine::admit(Turn& turn) {
       model = label ? models_->find(sample.key) : &models_->of(sample.key);
     }
     if (model == nullptr) return turn.be_late();
-    if (model->has_begun()) require_width(*model);
     turn.model = model;
   } catch (const StoreError&) {
     throw;

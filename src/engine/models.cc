@@ -55,7 +55,8 @@ void Models::put(const std::string& key, std::unique_ptr<StreamModel> model) {
 StreamModel* Models::touch(Place entry) {
   if (is_due(*entry)) give(*entry);
   if (entry == next_) ++next_;
-  look_at_waiting(models_.front());  // the last that was used: something may have come to wait
+  if (!in_batch_)
+    look_at_waiting(models_.front());  // the last that was used: something may have come to wait
   models_.splice(models_.begin(), models_, entry);
   entry->changed = true;
   entry->used = commit_;
@@ -136,6 +137,7 @@ void Models::erase(Place entry) {
 // ---- Batches.
 
 void Models::begin_batch() {
+  if (!models_.empty()) look_at_waiting(models_.front());
   ++batch_;
   in_batch_ = true;
   at_work_ = 0;
@@ -150,6 +152,11 @@ bool Models::is_crowded(const std::string& key) const {
   if (!is_short && !is_many) return false;
   const auto known = by_key_.find(key);
   return known == by_key_.end() || known->second->batch != batch_;
+}
+
+void Models::expect(const std::string& key) const {
+  const auto known = by_key_.find(key);
+  if (known != by_key_.end()) __builtin_prefetch(&*known->second, /*rw=*/1);
 }
 
 void Models::end_batch() {

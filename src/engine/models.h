@@ -63,6 +63,9 @@ class Models {
   /// there is hardly another to make room for it, or it may have to be refused by what they take.
   bool is_crowded(const std::string& key) const;
   void end_batch();
+  /// It will be asked for this key soon: fetches what that takes from memory, by any thread, while
+  /// nobody changes anything.
+  void expect(const std::string& key) const;
 
   /// A commit begins: each model that the store does not have as it is now is due, and will be
   /// given as it is now. One that is about to change, or to leave, is given first; …

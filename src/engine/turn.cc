@@ -11,6 +11,13 @@
 namespace kalstream {
 namespace {
 
+// What was read from a store may be anything.
+bool is_for(const StreamModel& model, const Schema& schema) {
+  const bool same_targets =
+      schema.has_classes() ? model.of_classes() : model.learner().outputs() == schema.outputs();
+  return same_targets && model.learner().inputs() == schema.inputs();
+}
+
 template <class T>
 void own(std::span<const T>& view, std::vector<T>& copy) {
   copy.assign(view.begin(), view.end());
@@ -67,6 +74,8 @@ void Turn::take(const TurnRules& rules) {
   const EngineOptions& options = rules.options;
   const bool label = sample.kind == Sample::Kind::label;
   if (!model->has_begun()) model->begin(rules.make());
+  if (!is_for(*model, rules.reader.schema()))
+    return refuse("the model has other inputs or targets than the stream");
   if (!label && !options.future.empty()) {
     model->fill_known(sample);
     if (!require_usable(rules)) return;
