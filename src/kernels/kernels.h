@@ -55,6 +55,7 @@ struct RlsModels {
 /// What they are learnt by (docs/batches.md).
 struct RlsRules {
   double noise, q;        // of the target, standardised; added to variances with every update
+  double scale;           // of the inputs, standardised
   double reach, horizon;  // of the moments: deviations, samples
   double largest;         // beyond it a number cannot be used
 };
@@ -174,7 +175,7 @@ struct Kernels {
                   const double* v, double largest, double* theta_new, double* v_new);
 
   /// Recursive least squares of eight models, each on its own. x: 8n, interleaved; work: 32m.
-  ///   h = [x' ; 1],  x' = (x − mean)/deviation within ±reach, by moments that include x;
+  ///   h = [x' ; 1],  x' = scale·(x − mean)/deviation within ±reach, by moments that include x;
   ///   d̂ = d_mean + d_deviation·θᵀh;  not a number where x cannot be used
   void (*rls_predict)(std::size_t n, const RlsModels& models, const RlsRules& rules,
                       const double* x, double* work, double* d_hat);

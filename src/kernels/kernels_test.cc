@@ -611,7 +611,7 @@ TEST_P(Kernels, FirstOrderRules) {
 // Eight linear models through a stream; one has no sample now and then, one no target.
 TEST_P(Kernels, LinearModels) {
   const kernels::RlsRules rules{
-      .noise = 1, .q = 1e-3, .reach = 10, .horizon = 50, .largest = 1e100};
+      .noise = 1, .q = 1e-3, .scale = 0.5, .reach = 10, .horizon = 50, .largest = 1e100};
   for_sizes(11, [&](std::size_t n, Rng& rng) {
     const std::size_t m = n + 1;
     struct Models {

@@ -357,7 +357,7 @@ bool rls_look(std::size_t n, const RlsModels& m, const RlsRules& rules, const do
     if (!(std::abs(x[at]) <= rules.largest)) return false;
     const double count = m.x_count[l] + 1;
     const Moments now = Moments{m.mean[at], m.sum_sq[at]}.with(rules, count, x[at]);
-    h[at] = now.standardised(rules, count, x[at]);
+    h[at] = rules.scale * now.standardised(rules, count, x[at]);
     y += m.theta[at] * h[at];
   }
   h[width * n + l] = 1;

@@ -72,6 +72,8 @@ struct RlsBatch::State {
   std::size_t groups() const { return (models + width - 1) / width; }
   std::size_t stride() const { return width * (4 + 2 * n + 2 * rows() + rows() * n / 2); }
   double initial() const { return options.initial_covariance; }
+  /// As a network's direct connections see inputs: so that many together are no larger than one.
+  double scale() const { return 1 / std::sqrt(static_cast<double>(n)); }
 
   kernels::RlsModels of(std::size_t group) {
     double* at = numbers.data() + group * stride();
@@ -92,6 +94,7 @@ struct RlsBatch::State {
   kernels::RlsRules rules() const {
     return {.noise = 1,
             .q = options.process_noise.from,
+            .scale = scale(),
             .reach = RunningMoments::reach,
             .horizon = RunningMoments::horizon,
             .largest = largest_magnitude};
@@ -213,7 +216,7 @@ std::vector<double> RlsBatch::weights(std::size_t model) const {
   w.back() = m.d_mean[lane] + unit * m.theta[width * s.n + lane];
   for (std::size_t j = 0; j < s.n; ++j) {
     const std::size_t at = width * j + lane;
-    w[j] = unit * m.theta[at] / deviation(m.x_count[lane], m.mean[at], m.sum_sq[at]);
+    w[j] = unit * s.scale() * m.theta[at] / deviation(m.x_count[lane], m.mean[at], m.sum_sq[at]);
     w.back() -= w[j] * m.mean[at];
   }
   return w;
