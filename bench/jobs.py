@@ -6,10 +6,14 @@ have most of the samples. Both are measured in pairs, in turned order every othe
 slower in one minute than in the next; what is told is the median of the pairs' ratios and their quartiles. Answers
 of all runs are compared.
 
-    bench/jobs.py [build/release/kalstream] [--jobs 2] [--pairs 7] [--keys 10000] [--each 12]
+Rates are those of a running stream: each run is made twice, with a shorter and a longer part of the same file, and what
+is told is the difference of samples over the difference of seconds. So the start, when all models are made, is left out.
+
+    bench/jobs.py [build/release/kalstream] [--jobs 2] [--pairs 5] [--keys 10000] [--each 40]
 """
 import argparse
 import hashlib
+import itertools
 import json
 import os
 import random
@@ -34,8 +38,15 @@ def write_uneven(folder, keys, count):
     return path
 
 
-def run(program, path, options, jobs, folder):
-    """Samples per second after all models were made, and a checksum of the answers."""
+def first_part(path, samples):
+    """The first so many lines of a file, as another."""
+    with open(path) as whole, open(path + ".first", "w") as part:
+        part.writelines(itertools.islice(whole, samples))
+    return path + ".first"
+
+
+def once(program, path, options, jobs, folder):
+    """Samples, seconds, and a checksum of the answers."""
     summary = os.path.join(folder, "summary.json")
     answers = os.path.join(folder, "answers")
     with open(path) as data, open(answers, "wb") as out:
@@ -44,10 +55,16 @@ def run(program, path, options, jobs, folder):
                        stdin=data, stdout=out, check=True)
         seconds = time.perf_counter() - start
     with open(answers, "rb") as file:
-        checksum = hashlib.file_digest(file, "sha256").hexdigest() if hasattr(hashlib, "file_digest") else \
-            hashlib.sha256(file.read()).hexdigest()
+        checksum = hashlib.sha256(file.read()).hexdigest()
     with open(summary) as file:
-        return json.load(file)["samples"] / seconds, checksum
+        return json.load(file)["samples"], seconds, checksum
+
+
+def rate(program, path, options, jobs, folder):
+    """Samples per second once it runs, and a checksum of all answers."""
+    few, start, _ = once(program, path + ".first", options, jobs, folder)
+    samples, seconds, checksum = once(program, path, options, jobs, folder)
+    return (samples - few) / (seconds - start), checksum
 
 
 def quartiles(values):
@@ -60,9 +77,9 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("program", nargs="?", default="build/release/kalstream")
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--pairs", type=int, default=7)
+    parser.add_argument("--pairs", type=int, default=5)
     parser.add_argument("--keys", type=int, default=10_000)
-    parser.add_argument("--each", type=int, default=12, help="samples of each model")
+    parser.add_argument("--each", type=int, default=40, help="samples of each model")
     parser.add_argument("--kinds", default="in turn,uneven", help="of: in turn, uneven")
     a = parser.parse_args()
     alg1 = ["--learner", "alg1", "--hidden", "8", "--key", "key", "--max-models", str(a.keys)]
@@ -76,13 +93,14 @@ def main():
         }
         for kind in a.kinds.split(","):
             path = files[kind]()
+            first_part(path, a.keys * max(1, a.each // 4))
             one, many = [], []
             for pair in range(a.pairs):
                 order = [(1, one), (a.jobs, many)]
                 sums = set()
                 for jobs, rates in order if pair % 2 == 0 else reversed(order):
-                    rate, checksum = run(a.program, path, alg1, jobs, folder)
-                    rates.append(rate)
+                    measured, checksum = rate(a.program, path, alg1, jobs, folder)
+                    rates.append(measured)
                     sums.add(checksum)
                 assert len(sums) == 1, "the answers differ"
             ratios = quartiles([m / o for m, o in zip(many, one)])
