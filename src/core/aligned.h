@@ -44,5 +44,6 @@ struct AlignedAllocator {
 };
 
 using AlignedVector = std::vector<double, AlignedAllocator<double>>;
+using SingleVector = std::vector<float, AlignedAllocator<float>>;
 
 }  // namespace kalstream

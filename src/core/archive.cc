@@ -87,11 +87,25 @@ void Archive::run(std::span<double> v, Condition holds) {
   }
 }
 
-void Archive::array(std::span<double> v) {
-  if (!reading()) return aside_->push_back(v);
-  require(arrays_ < aside_->size() && (*aside_)[arrays_].size() == v.size());
-  const auto from = (*aside_)[arrays_++];
-  std::copy(from.begin(), from.end(), v.begin());
+void Archive::run(std::span<float> v) {
+  for (std::size_t k = 0; k < v.size(); k += 2) {
+    const bool pair = k + 1 < v.size();
+    std::uint64_t bits = std::bit_cast<std::uint32_t>(v[k]);
+    if (pair) bits |= std::uint64_t{std::bit_cast<std::uint32_t>(v[k + 1])} << 32;
+    word(bits);
+    if (reading()) {
+      v[k] = std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+      if (pair) v[k + 1] = std::bit_cast<float>(static_cast<std::uint32_t>(bits >> 32));
+      require(pair || bits >> 32 == 0);
+    }
+    require(std::isfinite(v[k]) && (!pair || std::isfinite(v[k + 1])));
+  }
+}
+
+void Archive::array(std::span<std::byte> bytes) {
+  if (!reading()) return aside_->push_back(bytes);
+  require(arrays_ < aside_->size() && (*aside_)[arrays_].size() == bytes.size());
+  std::ranges::copy((*aside_)[arrays_++], bytes.begin());
 }
 
 void Archive::text(std::string_view& t) {

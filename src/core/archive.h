@@ -32,9 +32,9 @@ class Archive {
       : from_(from), format_(format) {}
   /// From one object to another that is made alike, in this process and while the first stands
   /// still: what is large goes from array to array, and `aside` has those of the first meanwhile.
-  Archive(std::vector<std::byte>& to, std::vector<std::span<const double>>& aside)
+  Archive(std::vector<std::byte>& to, std::vector<std::span<const std::byte>>& aside)
       : to_(&to), aside_(&aside) {}
-  Archive(std::span<const std::byte> from, std::vector<std::span<const double>>& aside)
+  Archive(std::span<const std::byte> from, std::vector<std::span<const std::byte>>& aside)
       : from_(from), aside_(&aside) {}
 
   /// Samples, places, sizes: up to `most`; by itself a number that a double can still count.
@@ -54,6 +54,7 @@ class Archive {
   void numbers(std::span<double> v, Condition holds = finite);
   /// The same without saying how many.
   void run(std::span<double> v, Condition holds = finite);
+  void run(std::span<float> v);    ///< finite ones, two in a word
   void text(std::string_view& t);  ///< when reading, a view into what is read
   void text(std::string& t);
   /// How many things a list has, each of at least 8 bytes: no more can be read than there are.
@@ -61,7 +62,7 @@ class Archive {
 
   /// Whether an array may go as it lies in memory, by array(): in no order that anybody else knows.
   bool takes_arrays() const { return aside_ != nullptr; }
-  void array(std::span<double> v);
+  void array(std::span<std::byte> bytes);
 
   bool reading() const { return to_ == nullptr; }
   /// Of the file that is read: what is younger is not in it. Only the newest is written.
@@ -83,7 +84,7 @@ class Archive {
   std::span<const std::byte> from_;
   std::uint64_t format_ = newest;
   std::size_t at_ = 0;
-  std::vector<std::span<const double>>* aside_ = nullptr;
+  std::vector<std::span<const std::byte>>* aside_ = nullptr;
   std::size_t arrays_ = 0;  // read so far
 };
 

@@ -81,6 +81,10 @@ struct Kernels {
   void (*tiled_pass)(std::size_t N, std::size_t first, std::size_t last, bool backward, double* P,
                      const double* D, std::size_t n_w, const double* W, std::size_t n_h,
                      const double* H, double* V);
+  /// The same for the whole of one tiled P in single precision, whose diagonal counts as 0: what it
+  /// adds to v_k is the caller's.
+  void (*single_pass)(std::size_t N, bool backward, float* P, std::size_t n_w, const float* W,
+                      std::size_t n_h, const float* H, float* V);
   /// out[l] ← Σ_m a[8m + l]·b[8m + l].
   void (*lane_dots)(std::size_t rows, const double* a, const double* b, double* out);
   /// For eight S (n_d × n_d × 8, the lower halves), each on its own:

@@ -113,6 +113,27 @@ void tiled_pass(std::size_t N, std::size_t first, std::size_t last, bool backwar
   }
 }
 
+void single_pass(std::size_t N, bool backward, float* P, std::size_t n_w, const float* W,
+                 std::size_t n_h, const float* H, float* V) {
+  const std::size_t n = width * N;
+  for (std::size_t count = 0; count < N; ++count) {
+    const std::size_t J = backward ? N - 1 - count : count;
+    for (std::size_t I = J; I < N; ++I) {
+      float* tile = P + width * width * (J * N - J * (J + 1) / 2 + I);
+      for (std::size_t j = width * J; j < width * (J + 1); ++j)
+        for (std::size_t i = width * I; i < width * (I + 1); ++i, ++tile) {
+          float& p = *tile;
+          for (std::size_t k = 0; k < n_w; ++k) p -= W[k * n + i] * W[k * n + j];
+          if (i == j) p = 0;
+          for (std::size_t k = 0; k < n_h; ++k) {
+            V[k * n + i] += p * H[k * n + j];
+            if (I != J) V[k * n + j] += p * H[k * n + i];
+          }
+        }
+    }
+  }
+}
+
 void lane_dots(std::size_t rows, const double* a, const double* b, double* out) {
   std::fill_n(out, width, 0.0);
   for (std::size_t m = 0; m < width * rows; ++m) out[m % width] += a[m] * b[m];
@@ -317,6 +338,7 @@ const Kernels reference = {.name = "reference",
                            .add_interleaved = add_interleaved,
                            .interleaved_pass = interleaved_pass,
                            .tiled_pass = tiled_pass,
+                           .single_pass = single_pass,
                            .lane_dots = lane_dots,
                            .factor = factor,
                            .gain = gain,

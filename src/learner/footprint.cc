@@ -45,7 +45,7 @@ NetworkOptions network_inside(const LearnerOptions& options) {
 }
 
 Footprint network_footprint(const NetworkOptions& network, std::optional<Partition> partition,
-                            std::size_t networks) {
+                            std::size_t networks, bool single_precision) {
   const ParameterLayout layout(network);
   Footprint f{.weights = layout.size(), .networks = networks};
   const auto n_d = static_cast<double>(network.outputs);
@@ -60,8 +60,9 @@ Footprint network_footprint(const NetworkOptions& network, std::optional<Partiti
   double learnt = n;
   for (const Blocks& blocks : partition ? blocks_of(layout, *partition) : std::vector<Blocks>{}) {
     const auto size = static_cast<double>(blocks.size);
-    learnt += static_cast<double>(blocks.count) * size * (size + 1) / 2;
-    numbers += static_cast<double>(blocks.count) * (size * (size + 1) / 2 + n_d * n_d);
+    const double triangle = size * (size + 1) / 2 * (single_precision ? 0.5 : 1);
+    learnt += static_cast<double>(blocks.count) * triangle;
+    numbers += static_cast<double>(blocks.count) * (triangle + n_d * n_d);
     f.covariance_blocks += blocks.count * f.networks;
   }
   f.bytes = numbers * static_cast<double>(f.networks) * sizeof(double);

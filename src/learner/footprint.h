@@ -20,7 +20,7 @@ Footprint footprint(const LearnerOptions& options);
 
 /// Of so many networks, each with one covariance per block of the partition, or none.
 Footprint network_footprint(const NetworkOptions& network, std::optional<Partition> partition = {},
-                            std::size_t networks = 1);
+                            std::size_t networks = 1, bool single_precision = false);
 
 /// The network of these options, with past targets among its inputs and the output its loss needs.
 NetworkOptions network_inside(const LearnerOptions& options);

@@ -16,7 +16,7 @@ namespace kalstream {
 namespace {
 
 constexpr Envelope snapshot_envelope{
-    {0x89, 'K', 'A', 'L', 'S', '\r', '\n', 0x1a}, /*format=*/4, "snapshot"};
+    {0x89, 'K', 'A', 'L', 'S', '\r', '\n', 0x1a}, /*format=*/5, "snapshot"};
 constexpr std::size_t word_size = 8;
 constexpr std::uint64_t largest_size = 1'000'000;  // of anything that is counted in the options
 
@@ -209,7 +209,7 @@ std::vector<std::byte> save(const Learner& learner, const Schema& schema) {
 
 void copy_state(const Learner& from, Learner& to) {
   std::vector<std::byte> small;
-  std::vector<std::span<const double>> large;
+  std::vector<std::span<const std::byte>> large;
   Archive write(small, large);
   const_cast<Learner&>(from).exchange(write);  // NOLINT: writing changes nothing
   Archive read(std::span<const std::byte>(small), large);

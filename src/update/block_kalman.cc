@@ -26,7 +26,7 @@ StepStatus status_of(int faults) {
 BlockKalman::BlockKalman(const BlockKalmanOptions& options, const ParameterLayout& layout)
     : options_(options),
       n_d_(layout.n_d),
-      P_(layout.blocks(options.partition), n_d_, options.threads),
+      P_(layout.blocks(options.partition), n_d_, options.threads, options.precision),
       u_(n_d_ * width),
       theta_new_(layout.size()),
       longevity_(options.initial_covariance, options.process_noise, n_d_) {

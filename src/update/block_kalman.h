@@ -31,6 +31,7 @@ struct BlockKalmanOptions {
   double gate_threshold = -std::numeric_limits<double>::infinity();
   bool process_noise_when_gated = false;
   std::size_t threads = 1;  // that share the pass over a block of more than 4,000 weights
+  Precision precision = Precision::twofold;  // of P
 };
 
 class BlockKalman final : public UpdateRule {

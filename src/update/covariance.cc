@@ -25,35 +25,44 @@ std::size_t first_column(std::size_t part, std::size_t N) {
 }
 
 // f(number) for every number of a group's array that belongs to the block in `lane`.
-void for_each_of(const BlockGroup& g, std::size_t lane, std::span<double> numbers, auto f) {
+void for_each_of(const BlockGroup& g, std::size_t lane, auto numbers, auto f) {
   const std::size_t step = g.interleaved ? width : 1;
   for (std::size_t k = g.interleaved ? lane : 0; k < numbers.size(); k += step) f(numbers[k]);
 }
 
 }  // namespace
 
-Covariance::Covariance(std::vector<Block> blocks, std::size_t n_d, std::size_t threads)
+Covariance::Covariance(std::vector<Block> blocks, std::size_t n_d, std::size_t threads,
+                       Precision precision)
     : n_d_(n_d),
       S_size_(n_d * n_d * width),
       groups_(std::move(blocks)),
-      P_(groups_.P_size()),
       D_(groups_.vector_size()),
       D_new_(D_.size()),
       V_(n_d * D_.size()),
       W_(n_d * D_.size()),
       S_(groups_.size() * S_size_),
       workers_(groups_.largest_in_tiles() > largest_undivided ? std::min(threads, parts) : 1) {
+  const bool in_tiles = std::none_of(groups_.begin(), groups_.end(),
+                                     [](const BlockGroup& g) { return g.interleaved; });
+  if (precision == Precision::single && in_tiles && groups_.largest_in_tiles() <= largest_undivided)
+    P_single_.resize(groups_.P_size());
+  else
+    P_.resize(groups_.P_size());
   for (const BlockGroup& g : groups_) {
     H_.resize(std::max(H_.size(), n_d_ * g.size()));
     if (!g.interleaved && g.n > largest_undivided)
       parts_of_V_.resize(std::max(parts_of_V_.size(), parts * n_d_ * g.size()));
   }
+  if (is_single())
+    for (SingleVector* v : {&W_single_, &H_single_, &V_single_}) v->resize(H_.size());
 }
 
 void Covariance::reset(double p1) {
   downdate_waits_ = false;
   backward_ = false;
   std::fill(P_.begin(), P_.end(), 0.0);
+  std::fill(P_single_.begin(), P_single_.end(), 0.0F);
   std::fill(D_.begin(), D_.end(), 0.0);
   for (const BlockGroup& g : groups_)
     for (std::size_t k = 0; k < g.n; ++k)
@@ -67,7 +76,9 @@ void Covariance::exchange(Archive& archive) {
   archive.flag(backward_);
   archive.flag(downdate_waits_);
   if (archive.takes_arrays()) {
-    for (AlignedVector* all : {&P_, &D_, &W_}) archive.array(*all);
+    for (AlignedVector* all : {&P_, &D_, &W_})
+      archive.array(std::as_writable_bytes(std::span(*all)));
+    archive.array(std::as_writable_bytes(std::span(P_single_)));
     return;
   }
   for (const BlockGroup& g : groups_)
@@ -80,8 +91,20 @@ void Covariance::exchange(Archive& archive) {
     }
 }
 
-// Some rows at a time, by way of a buffer: number after number would take several times as long.
+// Some rows at a time, by way of a buffer: number after number would take several times as long. In
+// single precision the diagonal comes by itself.
 void Covariance::exchange_triangle(Archive& archive, const BlockGroup& g, std::size_t lane) {
+  if (is_single()) {
+    std::vector<float> row;
+    for (std::size_t r = 0; r < g.n; ++r) {
+      row.resize(r);
+      for (std::size_t c = 0; c < r; ++c) row[c] = P_single_[g.P_offset + g.place(lane, r, c)];
+      archive.run(std::span(row));
+      for (std::size_t c = 0; c < r && archive.reading(); ++c) set(g, lane, r, c, row[c]);
+    }
+    archive.run(std::span(&D_[g.offset], g.n), Archive::positive);
+    return;
+  }
   constexpr std::size_t enough = 4096;  // numbers
   std::vector<double> rows;
   for (std::size_t first = 0, end = 0; first < g.n; first = end) {
@@ -111,18 +134,24 @@ void Covariance::exchange_triangle(Archive& archive, const BlockGroup& g, std::s
 // Tiles on the diagonal have both halves.
 void Covariance::set(const BlockGroup& g, std::size_t lane, std::size_t r, std::size_t c,
                      double p) {
-  P_of(g)[g.place(lane, r, c)] = p;
-  if (!g.interleaved && r / width == c / width) P_of(g)[g.place(lane, c, r)] = p;
+  const auto put = [&](std::size_t place) {
+    if (is_single())
+      P_single_[g.P_offset + place] = static_cast<float>(p);
+    else
+      P_[g.P_offset + place] = p;
+  };
+  put(g.place(lane, r, c));
+  if (!g.interleaved && r / width == c / width) put(g.place(lane, c, r));
 }
 
 std::vector<double> Covariance::block(std::size_t i) const {
   const BlockGroup& g = groups_.of_block(i);
-  AlignedVector P(P_.begin() + g.P_offset, P_.begin() + g.P_offset + g.P_size);
-  downdate(g, P.data());
+  Covariance now = *this;
+  now.downdate(g);
   const std::size_t lane = i - g.first_block;
   std::vector<double> packed;
   for (std::size_t r = 0; r < g.n; ++r) {
-    for (std::size_t c = 0; c < r; ++c) packed.push_back(P[g.place(lane, r, c)]);
+    for (std::size_t c = 0; c < r; ++c) packed.push_back(now.entry(g, g.place(lane, r, c)));
     packed.push_back(variance(g, lane, r));
   }
   return packed;
@@ -146,7 +175,9 @@ void Covariance::multiply(std::span<const double> H) {
 void Covariance::pass(const BlockGroup& g) {
   const double* D = &D_[g.offset];
   double* V = V_of(g);
-  if (g.interleaved) {
+  if (is_single()) {
+    pass_in_single(g);
+  } else if (g.interleaved) {
     active().interleaved_pass(g.n, P_of(g), D, waiting(), W_of(g), n_d_, H_.data(), V);
   } else if (g.n <= largest_undivided) {
     std::fill_n(V, n_d_ * g.size(), 0.0);
@@ -155,6 +186,18 @@ void Covariance::pass(const BlockGroup& g) {
   } else {
     pass_in_parts(g);
   }
+}
+
+// The same, but for the diagonal's part of PHᵀ, which is added in double precision.
+void Covariance::pass_in_single(const BlockGroup& g) {
+  const std::size_t n = n_d_ * g.size();
+  std::copy_n(W_of(g), downdate_waits_ ? n : 0, W_single_.begin());
+  std::copy_n(H_.begin(), n, H_single_.begin());
+  std::fill_n(V_single_.begin(), n, 0.0F);
+  active().single_pass(g.rows, backward_, &P_single_[g.P_offset], waiting(), W_single_.data(), n_d_,
+                       H_single_.data(), V_single_.data());
+  double* V = V_of(g);
+  for (std::size_t k = 0; k < n; ++k) V[k] = V_single_[k] + D_[g.offset + k % g.size()] * H_[k];
 }
 
 // The same; part p has columns of its own, and meets only rows from the first of them on.
@@ -208,20 +251,26 @@ void Covariance::take_over() {
 
 void Covariance::sum_trace() { trace_ = active().sum(D_.size(), D_.data()); }
 
-// The downdate that waits, on P or a copy of it.
-void Covariance::downdate(const BlockGroup& g, double* P) const {
+// The downdate that waits.
+void Covariance::downdate(const BlockGroup& g) {
   const double* D = &D_[g.offset];
-  if (g.interleaved)
-    active().interleaved_pass(g.n, P, D, waiting(), W_of(g), 0, nullptr, nullptr);
-  else
-    active().tiled_pass(g.rows, 0, g.rows, false, P, D, waiting(), W_of(g), 0, nullptr, nullptr);
+  if (is_single()) {
+    std::copy_n(W_of(g), waiting() * g.size(), W_single_.begin());
+    active().single_pass(g.rows, false, &P_single_[g.P_offset], waiting(), W_single_.data(), 0,
+                         nullptr, nullptr);
+  } else if (g.interleaved) {
+    active().interleaved_pass(g.n, P_of(g), D, waiting(), W_of(g), 0, nullptr, nullptr);
+  } else {
+    active().tiled_pass(g.rows, 0, g.rows, false, P_of(g), D, waiting(), W_of(g), 0, nullptr,
+                        nullptr);
+  }
 }
 
 // ---- Single weights measured
 
 // Columns of P are read, so nothing may wait. Of the n_d vectors w there is only one.
 void Covariance::start_measuring() {
-  for (const BlockGroup& g : groups_) downdate(g, P_of(g));
+  for (const BlockGroup& g : groups_) downdate(g);
   downdate_waits_ = false;
   std::copy(D_.begin(), D_.end(), D_new_.begin());
   std::fill(V_.begin(), V_.end(), 0.0);
@@ -229,14 +278,14 @@ void Covariance::start_measuring() {
 
 bool Covariance::propose_measurement(const BlockGroup& g, std::size_t k, double v,
                                      std::span<double> roots) {
-  const double* P = P_of(g);
   double* w = V_of(g);
   bool sound = true;
   for (std::size_t lane = 0; lane < g.blocks; ++lane) {
     const double p_kk = variance(g, lane, k);
     roots[lane] = std::sqrt(p_kk + v);
     for (std::size_t r = 0; r < g.n; ++r) {
-      const double p_rk = r == k ? p_kk : r > k ? P[g.place(lane, r, k)] : P[g.place(lane, k, r)];
+      const double p_rk =
+          r == k ? p_kk : entry(g, r > k ? g.place(lane, r, k) : g.place(lane, k, r));
       const std::size_t at = g.place(lane, r);
       w[at] = p_rk / roots[lane];
       D_new_[g.offset + at] -= w[at] * w[at];
@@ -278,26 +327,32 @@ void Covariance::halve_from(double limit) {
 }
 
 void Covariance::halve(const BlockGroup& g, std::size_t lane) {
-  downdate(g, P_of(g));
+  downdate(g);
   std::fill_n(&W_[n_d_ * g.offset], n_d_ * g.size(), 0.0);
-  const auto half = [](double& p) { p /= 2; };
-  for_each_of(g, lane, {P_of(g), g.P_size}, half);
-  for_each_of(g, lane, {&D_[g.offset], g.size()}, half);
+  const auto half = [](auto& p) { p /= 2; };
+  for_each_entry(g, lane, half);
+  for_each_of(g, lane, std::span(&D_[g.offset], g.size()), half);
 }
 
 void Covariance::drop_impossible_correlations() {
   for (const BlockGroup& g : groups_)
     for (std::size_t lane = 0; lane < g.blocks; ++lane)
-      if (has_impossible_correlation(g, lane))
-        for_each_of(g, lane, {P_of(g), g.P_size}, [](double& p) { p = 0; });
+      if (has_impossible_correlation(g, lane)) for_each_entry(g, lane, [](auto& p) { p = 0; });
+}
+
+template <class F>
+void Covariance::for_each_entry(const BlockGroup& g, std::size_t lane, const F& f) {
+  if (is_single())
+    for_each_of(g, lane, std::span(P_single_).subspan(g.P_offset, g.P_size), f);
+  else
+    for_each_of(g, lane, std::span(P_).subspan(g.P_offset, g.P_size), f);
 }
 
 bool Covariance::has_impossible_correlation(const BlockGroup& g, std::size_t lane) const {
-  const double* P = P_.data() + g.P_offset;
   const auto deviation = [&](std::size_t r) { return std::sqrt(variance(g, lane, r)); };
   for (std::size_t r = 0; r < g.n; ++r)
     for (std::size_t c = 0; c < r; ++c)
-      if (std::abs(P[g.place(lane, r, c)]) > deviation(r) * deviation(c)) return true;
+      if (std::abs(entry(g, g.place(lane, r, c))) > deviation(r) * deviation(c)) return true;
   return false;
 }
 

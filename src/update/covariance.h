@@ -12,18 +12,26 @@ namespace kalstream {
 
 class Archive;
 
+enum class Precision : bool { twofold, single };
+
 /// The covariances P_i of blocks of weights.
 ///
 /// A pass over P is what a step costs, so there is one: the downdate P_i ← P_i − W_iW_iᵀ off the
 /// diagonal waits for the next sample's product P_iH_iᵀ, which reads all of P_i anyway. The
 /// diagonal never waits. That a downdate no longer waits is no change: P is the same.
 ///
+/// In single precision (`Precision::single`) P takes half the memory and half the time, where every
+/// block is stored in tiles; the diagonal stays in double precision. What is rounded off P then is
+/// 2⁻²⁴ of an entry at each step: nothing beside a process noise that is a larger part of the
+/// variances, and not to be used without one.
+///
 /// A change that may prove impossible is proposed, group by group, and takes its place only when
 /// all of it is known to be sound: accept().
 class Covariance {
  public:
   /// n_d: rows of H. Threads share the pass over a block of more than 4,000 weights.
-  Covariance(std::vector<Block> blocks, std::size_t n_d, std::size_t threads);
+  Covariance(std::vector<Block> blocks, std::size_t n_d, std::size_t threads,
+             Precision precision = Precision::twofold);
 
   /// P_i = p₁I.
   void reset(double p1);
@@ -72,7 +80,14 @@ class Covariance {
   void drop_impossible_correlations();
 
  private:
+  bool is_single() const { return !P_single_.empty(); }
   double* P_of(const BlockGroup& g) { return P_.data() + g.P_offset; }
+  double entry(const BlockGroup& g, std::size_t place) const {
+    return is_single() ? P_single_[g.P_offset + place] : P_[g.P_offset + place];
+  }
+  /// f(entry) for every entry of a block.
+  template <class F>
+  void for_each_entry(const BlockGroup& g, std::size_t lane, const F& f);
   double* V_of(const BlockGroup& g) { return &V_[n_d_ * g.offset]; }
   const double* W_of(const BlockGroup& g) const { return &W_[n_d_ * g.offset]; }
   std::size_t waiting() const { return downdate_waits_ ? n_d_ : 0; }  // vectors of W
@@ -84,7 +99,8 @@ class Covariance {
   void pass(const BlockGroup& g);
   void pass_in_parts(const BlockGroup& g);
   void form_S(const BlockGroup& g);
-  void downdate(const BlockGroup& g, double* P) const;
+  void pass_in_single(const BlockGroup& g);
+  void downdate(const BlockGroup& g);
   void take_over();
   void sum_trace();
   void halve(const BlockGroup& g, std::size_t lane);
@@ -93,7 +109,11 @@ class Covariance {
   std::size_t n_d_;
   std::size_t S_size_;  // of a group
   BlockGroups groups_;
-  AlignedVector P_;              // all groups, the diagonals left out
+  AlignedVector P_;        // all groups, the diagonals left out …
+  SingleVector P_single_;  // … or here
+  SingleVector W_single_;  // of the pass in single precision: W, H and V of a group
+  SingleVector H_single_;
+  SingleVector V_single_;
   AlignedVector D_;              // the diagonals
   AlignedVector D_new_;          // proposed
   AlignedVector H_;              // n_d vectors of the group at work

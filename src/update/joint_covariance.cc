@@ -42,7 +42,7 @@ void JointCovariance::reset(double p1) {
 // Lower triangles, row after row.
 void JointCovariance::exchange(Archive& archive) {
   if (archive.takes_arrays()) {
-    archive.array(P_);
+    archive.array(std::as_writable_bytes(std::span(P_)));
   } else {
     archive.size(N_);
     for (std::size_t i = 0; i < N_; ++i) {

@@ -2,6 +2,11 @@
 #include "update/block_kalman.h"
 
 namespace kalstream {
+namespace {
+
+Precision precision_of(bool single) { return single ? Precision::single : Precision::twofold; }
+
+}  // namespace
 
 std::unique_ptr<UpdateRule> make_rule(const Ekf& o, const ParameterLayout& layout) {
   return std::make_unique<BlockKalman>(
@@ -9,7 +14,8 @@ std::unique_ptr<UpdateRule> make_rule(const Ekf& o, const ParameterLayout& layou
                          .initial_covariance = o.initial_covariance,
                          .process_noise = o.process_noise,
                          .noise_floor = o.measurement_noise,
-                         .threads = o.threads},
+                         .threads = o.threads,
+                         .precision = precision_of(o.single_precision)},
       layout);
 }
 
@@ -42,7 +48,8 @@ std::unique_ptr<UpdateRule> make_rule(const Algorithm1& o, const ParameterLayout
                          .noise_floor = o.noise_floor,
                          .noise_factor = o.noise_factor,
                          .gate_threshold = o.gate == Gate::bound ? 4 * bound : 4 * bound * bound,
-                         .process_noise_when_gated = o.process_noise_when_gated},
+                         .process_noise_when_gated = o.process_noise_when_gated,
+                         .precision = precision_of(o.single_precision)},
       layout);
 }
 

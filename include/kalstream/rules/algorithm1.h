@@ -19,6 +19,7 @@ struct Algorithm1 {
   Gate gate = Gate::squared_bound;
   bool process_noise_when_gated = false;  ///< published real-data experiments: P gains qI anyway
   Partition partition = Partition::unit;
+  bool single_precision = false;  ///< of P, with Partition::full: half the memory and time
   void validate() const;
   static const RuleInfo<Algorithm1>& info();
 };

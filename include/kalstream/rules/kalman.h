@@ -21,6 +21,7 @@ struct Ekf {
   /// Threads that share a step of a network of more than 4,000 weights; 16 at most have something
   /// to do. Results are the same for any number.
   std::size_t threads = 1;
+  bool single_precision = false;  ///< of P, up to 4,000 weights: half the memory and time
   void validate() const;
   static const RuleInfo<Ekf>& info();
 };

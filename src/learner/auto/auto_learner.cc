@@ -43,7 +43,10 @@ AutoLearner::AutoLearner(const Auto& options, const NetworkOptions& network)
       d_hat_(network.outputs),
       no_prediction_(network.outputs, std::numeric_limits<double>::quiet_NaN()),
       ahead_history_(history_),
-      ahead_(network.outputs) {}
+      ahead_(network.outputs) {
+  for (std::size_t j = 0; options.lean && j < panel_.size(); ++j)
+    if (panel_[j].plan.name == "rls") without_past_ = j;
+}
 
 // ---- Prediction
 
@@ -132,7 +135,7 @@ StepReport AutoLearner::learn(std::span<const double> x, std::span<const double>
 
   if (unusual_) announced_.learn(usual_, d, false);
   const StepReport report = step_experts(d);
-  for (std::size_t k = 0; k < series_.size(); ++k) series_[k].learn(d[k]);
+  for (std::size_t k = 0; k < series_.size(); ++k) series_[k].learn(d[k], said_without_past(k));
   learn_blend(d);
   if (samples_ == 0) history_.push(d);  // stands for those before it here, too: 0 is no target
   memory_.push(x, history_.all(), d);
@@ -178,6 +181,12 @@ StepReport AutoLearner::step_experts(std::span<const double> d) {
     }
   });
   return panel_.report();
+}
+
+// By a linear model of the inputs, if there is one.
+double AutoLearner::said_without_past(std::size_t k) const {
+  return without_past_ ? said_[*without_past_ * outputs() + k]
+                       : std::numeric_limits<double>::quiet_NaN();
 }
 
 void AutoLearner::advance_series(std::span<const double> guess) {

@@ -1,6 +1,7 @@
 // `auto`: many small experts of different kinds, blended; for raw data, without any tuning.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "kalstream/learner.h"
@@ -63,6 +64,7 @@ class AutoLearner final : public Learner {
   bool has_experts() const { return Scale::is_known(samples_); }
   bool bring_up_to_date(std::span<const double> x);
   StepReport step_experts(std::span<const double> d);
+  double said_without_past(std::size_t k) const;
   void look_for_periods();
   void set_periods(std::span<const double> samples);
   void advance_series(std::span<const double> guess);
@@ -80,7 +82,8 @@ class AutoLearner final : public Learner {
   StepReport finish(StepReport report);
 
   Panel panel_;
-  std::vector<Series> series_;  // of each output; none if there shall be none
+  std::vector<Series> series_;               // of each output; none if there shall be none
+  std::optional<std::size_t> without_past_;  // the expert that knows the inputs alone
   Periods periods_;
   bool periods_told_ = false;  // they are known, and not looked for
   PeriodFinder finder_;

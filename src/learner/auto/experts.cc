@@ -11,7 +11,15 @@
 namespace kalstream {
 namespace {
 
-/// Units for a network of at most `weights` gate weights, and at least four.
+/// Units for a network of at most 200 weights, and at least two: what a covariance costs grows with
+/// their square.
+std::size_t lean_units(NetworkOptions n) {
+  constexpr std::size_t most_weights = 200;
+  while (n.hidden > 2 && ParameterLayout(n).size() > most_weights) --n.hidden;
+  return n.hidden;
+}
+
+/// The same as it was before: by the weights of the gates alone, and at least four units.
 std::size_t units(std::size_t wanted, const NetworkOptions& n, std::size_t weights) {
   const std::size_t columns = n.inputs + 1;
   std::size_t h = wanted;
@@ -39,7 +47,10 @@ struct Net {
 class Planner {
  public:
   Planner(const Auto& options, const NetworkOptions& network)
-      : network_(network), sight_(sight_of(options, network)), most_lags_(options.lags) {}
+      : network_(network),
+        sight_(sight_of(options, network)),
+        most_lags_(options.lags),
+        lean_(options.lean) {}
 
   std::vector<ExpertPlan> plans;
 
@@ -52,8 +63,8 @@ class Planner {
     n.direct = true;
     n.weight_deviation = o.deviation;
     n.inputs = network_.inputs + o.lags * network_.outputs;
-    n.hidden = units(std::max<std::size_t>(o.hidden * network_.hidden / 16, 2), n,
-                     o.cell == Cell::feedforward ? 400 : 800);
+    n.hidden = std::max<std::size_t>(o.hidden * network_.hidden / 16, 2);
+    n.hidden = lean_ ? lean_units(n) : units(n.hidden, n, o.cell == Cell::feedforward ? 400 : 800);
     Algorithm1 rule;
     rule.partition = Partition::full;
     rule.initial_covariance = 1;
@@ -61,6 +72,7 @@ class Planner {
     rule.noise_floor = o.floor;
     rule.noise_factor = o.factor;
     rule.error_bound = 1e-9;
+    rule.single_precision = lean_;
     plan.rule = rule;
     add(std::move(plan));
   }
@@ -116,6 +128,7 @@ class Planner {
   const NetworkOptions& network_;
   Sight sight_;
   std::size_t most_lags_;
+  bool lean_;
 };
 
 }  // namespace
@@ -136,15 +149,16 @@ std::vector<ExpertPlan> plan_experts(const Auto& options, const NetworkOptions& 
   list.add("recurrent-lag1", {.cell = rn, .hidden = 8, .lags = 1, .floor = 0.3});
   list.add("window4", {.cell = ff, .hidden = 12, .lags = 4, .floor = 0.03});
   if (has_inputs) list.add("memoryless", {.cell = ff, .hidden = 16, .process_noise = 1e-4});
-  list.add("recurrent", {.cell = rn, .hidden = 24, .floor = 0.3, .factor = 1});
+  list.add("recurrent", {.cell = rn, .hidden = options.lean ? 8U : 24U, .floor = 0.3, .factor = 1});
   if (has_inputs)
     list.add("replay4", {.cell = ff, .hidden = 16, .floor = 1, .factor = 1, .replays = 4});
-  list.add("lstm-lag2", {.cell = Cell::lstm, .hidden = 6, .lags = 2});
-  list.add("window8", {.cell = ff, .hidden = 8, .lags = 8, .floor = 0.01});
+  list.add("lstm-lag2", {.cell = Cell::lstm, .hidden = options.lean ? 4U : 6U, .lags = 2});
+  if (!options.lean) list.add("window8", {.cell = ff, .hidden = 8, .lags = 8, .floor = 0.01});
   if (has_inputs) {
     list.add("replay1",
              {.cell = ff, .hidden = 24, .deviation = 0.2, .floor = 0.3, .factor = 1, .replays = 1});
-    list.add("wide", {.cell = ff, .hidden = 24, .deviation = 0.2, .floor = 0.3, .factor = 1});
+    if (!options.lean)
+      list.add("wide", {.cell = ff, .hidden = 24, .deviation = 0.2, .floor = 0.3, .factor = 1});
     list.add("replay2", {.cell = ff, .hidden = 16, .floor = 0.3, .factor = 1, .replays = 2});
     list.add("replay-recent", {.cell = ff,
                                .hidden = 16,

@@ -10,6 +10,7 @@ namespace {
 
 void learn_again(Expert& e, const SampleMemory::Sample& sample, const Scale& scale) {
   if (!sample.is_whole()) return;  // was not believed
+  if (e.plan.lags > 0 && !sample.knows_past) return;
   scale.see(sample.x, sample.past, e.again_seen);
   scale.standardise_target(sample.d, e.again_target);
   e.learner->learn(e.view(e.again_seen), e.target_of(e.again_target, sample.d));
@@ -19,15 +20,19 @@ void learn_again(Expert& e, const SampleMemory::Sample& sample, const Scale& sca
 
 void SampleMemory::push(std::span<const double> x, std::span<const double> past,
                         std::span<const double> d) {
-  auto row = rows_.begin() + static_cast<std::ptrdiff_t>(count_++ % capacity_ * numbers());
-  for (const auto part : {x, past, d}) row = std::copy(part.begin(), part.end(), row);
+  ++count_;
   size_ = std::min(size_ + 1, capacity_);
+  double* row = &rows_[place(1)];
+  for (const auto part : {x, d}) row = std::copy(part.begin(), part.end(), row);
+  std::copy(past.begin(), past.end(),
+            pasts_.begin() + static_cast<std::ptrdiff_t>(place_of_past(1)));
 }
 
 SampleMemory::Sample SampleMemory::operator[](std::size_t age) const {
   const auto row = std::span(rows_).subspan(place(age), numbers());
   return {.x = row.first(sight_.inputs),
-          .past = row.subspan(sight_.inputs, sight_.lags * sight_.outputs),
+          .past = std::span(pasts_).subspan(place_of_past(age), past_numbers()),
+          .knows_past = age <= pasts,
           .d = row.last(sight_.outputs)};
 }
 
@@ -35,8 +40,19 @@ SampleMemory::Sample SampleMemory::operator[](std::size_t age) const {
 void SampleMemory::exchange(Archive& archive) {
   archive.count(count_);
   archive.count(size_, std::min<std::uint64_t>(count_, capacity_));
-  for (std::size_t age = size_; age > 0; --age)
-    archive.numbers(std::span(rows_).subspan(place(age), numbers()), Archive::any);
+  for (std::size_t age = size_; age > 0; --age) {
+    const auto row = std::span(rows_).subspan(place(age), numbers());
+    const auto past = std::span(pasts_).subspan(place_of_past(age), past_numbers());
+    if (archive.format() < 5) {  // all samples had one
+      archive.size(row.size() + past.size());
+      archive.run(row.first(sight_.inputs), Archive::any);
+      archive.run(past, Archive::any);
+      archive.run(row.last(sight_.outputs), Archive::any);
+    } else {
+      archive.run(row, Archive::any);
+      if (age <= pasts) archive.run(past);
+    }
+  }
 }
 
 // The generator has no memory, so that one sample less changes little.

@@ -15,20 +15,26 @@ class Archive;
 class Scale;
 struct Expert;
 
-/// The last samples as they came, and the targets before each.
+/// The last samples as they came, and of the newest of them the targets before each: an expert that
+/// looks at those begins again with the first samples only, or with a few after a change.
 class SampleMemory {
  public:
   static constexpr std::size_t usual_capacity = 1000;
+  static constexpr std::size_t pasts = 128;  ///< samples whose past is known
 
   struct Sample {
     std::span<const double> x;
     std::span<const double> past;  ///< targets, the newest first
+    bool knows_past;               ///< otherwise they are those of another sample
     std::span<const double> d;     ///< NaN if it was not believed
-    bool is_whole() const { return all_finite(x) && all_finite(past) && all_finite(d); }
+    bool is_whole() const { return all_finite(x) && all_finite(d); }
   };
 
   explicit SampleMemory(const Sight& sight, std::size_t capacity = usual_capacity)
-      : sight_(sight), capacity_(capacity), rows_(capacity * numbers()) {}
+      : sight_(sight),
+        capacity_(capacity),
+        rows_(capacity * numbers()),
+        pasts_(pasts * past_numbers()) {}
 
   void push(std::span<const double> x, std::span<const double> past, std::span<const double> d);
   std::size_t size() const { return size_; }
@@ -42,14 +48,19 @@ class SampleMemory {
   void exchange(Archive& archive);
 
  private:
-  std::size_t numbers() const { return sight_.inputs + (sight_.lags + 1) * sight_.outputs; }
+  std::size_t numbers() const { return sight_.inputs + sight_.outputs; }
+  std::size_t past_numbers() const { return sight_.lags * sight_.outputs; }
   std::size_t place(std::size_t age) const { return (count_ - age) % capacity_ * numbers(); }
+  std::size_t place_of_past(std::size_t age) const {
+    return (count_ - age) % pasts * past_numbers();
+  }
 
   Sight sight_;
   std::size_t capacity_;
   std::uint64_t count_ = 0;  // pushed so far
   std::size_t size_ = 0;
-  std::vector<double> rows_;
+  std::vector<double> rows_;   // x ; d
+  std::vector<double> pasts_;  // of the newest
 };
 
 /// The expert learns a few of the samples in memory once more, as many as its plan says, with the

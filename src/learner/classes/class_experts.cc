@@ -53,6 +53,30 @@ ClassNetworkPlan network_plan(const ClassNet& o, const NetworkOptions& network,
   return plan;
 }
 
+// An LSTM under the full EKF, or with several classes under one with a covariance for each row of
+// weights: auto-max's, with the numbers that learn binary addition (docs/losses.md).
+ClassNetworkPlan full_ekf_plan(const GateBias& bias, const NetworkOptions& network,
+                               std::uint64_t number) {
+  constexpr double p = 100;
+  constexpr double r = 33;
+  const Schedule q = Schedule::exponential(1e-3, 1e-6, 2000);
+  ClassNetworkPlan plan{.network = {}, .rule = {}, .link_scale = 8};
+  plan.network.inputs = network.inputs;
+  plan.network.outputs = network.outputs;
+  plan.network.hidden = std::max<std::size_t>(network.hidden * 3 / 4, 2);
+  plan.network.gate_bias = bias;
+  plan.network.window = network.window;
+  plan.network.seed = network.seed * 1000 + number;
+  if (classes_of(network) == 2)
+    plan.rule = Ekf{.initial_covariance = p, .measurement_noise = r, .process_noise = q};
+  else
+    plan.rule = Dekf{.initial_covariance = p,
+                     .measurement_noise = r,
+                     .process_noise = q,
+                     .partition = Partition::node};
+  return plan;
+}
+
 }  // namespace
 
 std::vector<ClassExpertPlan> plan_class_experts(const Auto& options,
@@ -67,6 +91,10 @@ std::vector<ClassExpertPlan> plan_class_experts(const Auto& options,
   add("memoryless", {.hidden = 16, .process_noise = 1e-4});
   add("gru-lag1", {.cell = Cell::gru, .hidden = 6, .lags = 1, .process_noise = 1e-5});
   if (options.experts > 0 && list.size() > options.experts) list.resize(options.experts);
+  if (options.full_ekf && options.lean && has_inputs) {  // snapshots before format 5 have none
+    list.push_back({"ekf", full_ekf_plan({-0.5, 0.5, -0.5}, network, list.size() + 1)});
+    list.push_back({"ekf-open", full_ekf_plan({5.0, 5.0, {}}, network, list.size() + 1)});
+  }
 
   add("linear", {});
   add("linear-recent", {.process_noise = 1e-3});

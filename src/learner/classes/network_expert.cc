@@ -60,7 +60,7 @@ class NetworkExpert final : public ClassExpert {
     LearnerOptions options{.network = plan_.network, .rule = plan_.rule};
     options.network.inputs = size_of_view();
     options.network.outputs = classes == 2 ? 1 : classes;
-    options.loss.kind = Loss::Kind::cross_entropy;
+    options.loss = {.kind = Loss::Kind::cross_entropy, .link_scale = plan_.link_scale};
     learner_ = make_learner(options);
     again_.assign(size_of_view(), 0.0);
     target_.assign(options.network.outputs, 0.0);

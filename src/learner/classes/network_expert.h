@@ -11,6 +11,7 @@ namespace kalstream {
 struct ClassNetworkPlan {
   NetworkOptions network;  ///< inputs and outputs are set by the expert
   Rule rule;
+  double link_scale = 1;
   bool sees_inputs = true;
   std::size_t lags = 0;     ///< classes before that it sees
   std::size_t replays = 0;  ///< samples of the memory learnt again after each new one

@@ -25,6 +25,7 @@ const RuleInfo<Algorithm1>& Algorithm1::info() {
             {"process_noise_when_gated", "P gains q on skipped steps too",
              &o.process_noise_when_gated},
             partition_field(o.partition),
+            single_precision_field(o.single_precision),
             {"error_bound", "errors up to twice this are not learnt from", &o.error_bound,
              positive},
         };
@@ -34,10 +35,15 @@ const RuleInfo<Algorithm1>& Algorithm1::info() {
             require(o.noise_floor + o.noise_factor > 0, "noise_floor",
                     "positive where noise_factor is 0");
           },
+      .remark = [](const LearnerOptions&, const Algorithm1& o) -> std::string {
+        if (!o.single_precision || o.partition == Partition::full) return {};
+        return "single_precision has no effect but with partition=full";
+      },
       .update_rule = make_rule,
       .footprint =
           [](const LearnerOptions& o, const Algorithm1& rule) {
-            return network_footprint(network_inside(o), rule.partition);
+            return network_footprint(network_inside(o), rule.partition, 1,
+                                     rule.single_precision && rule.partition == Partition::full);
           },
   };
   return info;

@@ -17,6 +17,7 @@ Fields fields(Auto& o) {
   return {{"experts", "networks, the most useful first; 0: all", &o.experts},
           {"lags", "past targets the experts may look at", &o.lags, at_most_1000, "past_targets"},
           no_setting({"full_ekf", "two full-EKF networks as well: auto-max", &o.full_ekf}),
+          {"lean", "fewer and smaller networks in single precision; false: as up to 0.1", &o.lean},
           no_setting({"series", "with the experts that know time", &o.series}),
           {"threads", "that share the experts", &o.threads, at_least_1}};
 }
@@ -40,21 +41,19 @@ Footprint footprint_of(const LearnerOptions& options, const Auto& rule) {
     total.learnt_bytes += one.learnt_bytes;
   }
   const auto series = plan_series(rule, options.network);
-  for (const SeriesPlan& plan : series) {
-    if (plan.kind == SeriesPlan::Kind::smoothing)
-      total.bytes += n_d * Smoothing::seasons * Smoothing::longest * sizeof(double);
-    if (plan.kind != SeriesPlan::Kind::model) continue;
+  for (const SeriesPlan& plan : series) {  // made when they can be of use, so not yet learnt
+    if (plan.kind == SeriesPlan::Kind::smoothing) total.bytes += n_d * 256 * sizeof(double);
+    if (plan.kind != SeriesPlan::Kind::model || plan.needs_periods) continue;
     const Footprint one = footprint({.network = plan.network, .rule = plan.rule});
     total.bytes += n_d * one.bytes;
-    total.learnt_bytes += n_d * one.learnt_bytes;
   }
   if (!series.empty()) total.bytes += n_d * 2 * LongPast::capacity * sizeof(double);
   // Samples in memory, and for each output two covariances of the experts.
-  const auto sample =
-      static_cast<double>(options.network.inputs) + static_cast<double>(rule.lags + 2) * n_d;
+  const auto sample = static_cast<double>(options.network.inputs) + n_d;
+  const double pasts = SampleMemory::pasts * static_cast<double>(rule.lags) * n_d;
   const auto experts = static_cast<double>(plans.size() + series.size());
-  total.bytes +=
-      (SampleMemory::usual_capacity * sample + 2 * n_d * experts * experts) * sizeof(double);
+  total.bytes += (SampleMemory::usual_capacity * sample + pasts + 2 * n_d * experts * experts) *
+                 sizeof(double);
   return total;
 }
 
@@ -103,7 +102,11 @@ const RuleInfo<Auto>& Auto::info() {
                            {"window", "samples back-propagated through"}},
       .footprint = footprint_of,
       .expert_names = expert_names_of,
-      .of_format = [](Auto& o, std::uint64_t format) { o.series = format >= 4; },
+      .of_format =
+          [](Auto& o, std::uint64_t format) {
+            o.series = format >= 4;
+            o.lean = format >= 5;
+          },
   };
   return info;
 }

@@ -26,11 +26,14 @@ const RuleInfo<Ekf>& Ekf::info() {
           [](Ekf& o) {
             return kalman_fields(o) +
                    Fields{{"threads", "of one learner; pays from some 4,000 weights on", &o.threads,
-                           at_least_1}};
+                           at_least_1},
+                          single_precision_field(o.single_precision)};
           },
       .update_rule = make_rule,
-      .footprint = [](const LearnerOptions& o,
-                      const Ekf&) { return network_footprint(network_inside(o), Partition::full); },
+      .footprint =
+          [](const LearnerOptions& o, const Ekf& rule) {
+            return network_footprint(network_inside(o), Partition::full, 1, rule.single_precision);
+          },
   };
   return info;
 }

@@ -18,4 +18,8 @@ inline Field partition_field(Partition& where) {
   return {"partition", "covariance blocks: node, unit, gate or full", choice(where, names)};
 }
 
+inline Field single_precision_field(bool& where) {
+  return {"single_precision", "P takes half the memory; wants process_noise above 0", &where};
+}
+
 }  // namespace kalstream

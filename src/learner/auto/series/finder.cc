@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <new>
 
 #include "kernels/kernels.h"
 
@@ -39,10 +40,7 @@ void straighten(std::vector<double>& y) {
 
 }  // namespace
 
-PeriodFinder::PeriodFinder() {
-  for (auto* v : {&y_, &r_}) v->reserve(LongPast::capacity);
-  found_.reserve(2);
-}
+PeriodFinder::PeriodFinder() { found_.reserve(2); }
 
 bool PeriodFinder::is_due(std::uint64_t samples) {
   if (samples >= look_every) return samples % look_every == 0;
@@ -72,10 +70,19 @@ double PeriodFinder::correlation_of_changes(std::size_t m, std::size_t over) con
 }
 
 std::span<const double> PeriodFinder::find(const LongPast& past) {
+  found_.clear();
+  try {
+    if (past.count() >= first_look) look_at(past);
+  } catch (const std::bad_alloc&) {
+    found_.clear();
+  }
+  for (auto* v : {&y_, &r_}) std::vector<double>().swap(*v);  // the next look is far away
+  return found_;
+}
+
+void PeriodFinder::look_at(const LongPast& past) {
   const auto n =
       static_cast<std::size_t>(std::min<std::uint64_t>(past.count(), LongPast::capacity));
-  found_.clear();
-  if (n < first_look) return found_;
   y_.resize(n);
   for (std::size_t t = 0; t < n; ++t) y_[t] = past[n - t];
   straighten(y_);
@@ -111,7 +118,6 @@ std::span<const double> PeriodFinder::find(const LongPast& past) {
       best = now;
     }
   }
-  return found_;
 }
 
 }  // namespace kalstream

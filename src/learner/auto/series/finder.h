@@ -25,9 +25,11 @@ class PeriodFinder {
   static bool is_due(std::uint64_t samples);
 
   /// Periods in `past`, the shortest first, at most two; the view lives until the next call.
+  /// Allocates for as long as it looks, and without the memory for that finds none.
   std::span<const double> find(const LongPast& past);
 
  private:
+  void look_at(const LongPast& past);
   void correlate(std::size_t most_lag);
   double correlation_of_changes(std::size_t m, std::size_t over) const;
 

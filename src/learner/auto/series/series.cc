@@ -4,9 +4,11 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <new>
 #include <numeric>
 
 #include "core/archive.h"
+#include "core/layout.h"
 #include "learner/auto/experts.h"
 #include "learner/baselines.h"
 
@@ -18,6 +20,7 @@ using F = SeriesFeatures;
 constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t most_inputs = 8;  // that models look at
 constexpr double target_span = 20;
+constexpr std::size_t most_weights_beside_inputs = 250;
 
 std::vector<std::size_t> stretch(std::size_t first, std::size_t n) {
   std::vector<std::size_t> all(n);
@@ -44,7 +47,8 @@ SeriesPlan linear(const char* name, const NetworkOptions& network, std::vector<s
   return plan;
 }
 
-SeriesPlan net(const char* name, const NetworkOptions& network, std::vector<std::size_t> sees) {
+SeriesPlan net(const char* name, const Auto& options, const NetworkOptions& network,
+               std::vector<std::size_t> sees) {
   SeriesPlan plan{.name = name, .sees = std::move(sees), .needs_memory = true};
   NetworkOptions& n = plan.network;
   n.cell = Cell::feedforward;
@@ -53,6 +57,8 @@ SeriesPlan net(const char* name, const NetworkOptions& network, std::vector<std:
   n.inputs = inputs_seen(network) + plan.sees.size();
   n.outputs = 1;
   n.hidden = std::max<std::size_t>(network.hidden / 2, 2);
+  if (options.lean && inputs_seen(network) > 0)
+    while (n.hidden > 2 && ParameterLayout(n).size() > most_weights_beside_inputs) --n.hidden;
   n.output_activation = OutputActivation::identity;
   Algorithm1 rule;
   rule.partition = Partition::full;
@@ -61,6 +67,7 @@ SeriesPlan net(const char* name, const NetworkOptions& network, std::vector<std:
   rule.noise_floor = 0.3;
   rule.noise_factor = 0.5;
   rule.error_bound = 1e-9;
+  rule.single_precision = options.lean;
   plan.rule = rule;
   return plan;
 }
@@ -88,9 +95,11 @@ std::vector<SeriesPlan> plan_series(const Auto& options, const NetworkOptions& n
       linear("series-recent", network, together({changes(8), level, seasons, phases}), 100, 1e-4));
   const std::size_t others = networks_without_time(options, network);
   if (options.experts == 0 || options.experts > others)
-    plans.push_back(net("series-changes", network, together({changes(F::changes), level})));
+    plans.push_back(
+        net("series-changes", options, network, together({changes(F::changes), level})));
   if (options.experts == 0 || options.experts > others + 1) {
-    plans.push_back(net("series-season", network, together({changes(12), level, seasons, phases})));
+    plans.push_back(
+        net("series-season", options, network, together({changes(12), level, seasons, phases})));
     plans.back().needs_periods = true;
   }
   for (std::size_t i = 0; i < Periods::most; ++i)
@@ -109,6 +118,7 @@ std::vector<SeriesPlan> plan_series(const Auto& options, const NetworkOptions& n
 Series::Series(const Auto& options, const NetworkOptions& network, std::size_t output)
     : plans_(plan_series(options, network)),
       inputs_(inputs_seen(network)),
+      least_learnt_(options.lean && inputs_ > 0 ? 64 : 4),
       values_(1),
       changes_(1),
       seen_(F::size()) {
@@ -116,40 +126,54 @@ Series::Series(const Auto& options, const NetworkOptions& network, std::size_t o
     if (plan.kind == SeriesPlan::Kind::smoothing) smoothings_.emplace_back(plan.pace);
     if (plan.kind != SeriesPlan::Kind::model) continue;
     plan.network.seed = network.seed * 1000 + 500 + output * 20 + models_.size();
-    models_.push_back({make_learner({.network = plan.network, .rule = plan.rule}),
-                       std::vector<double>(plan.network.inputs)});
+    models_.push_back({nullptr, std::vector<double>(plan.network.inputs)});
   }
 }
 
 Series::Series(const Series& other)
     : plans_(other.plans_),
       inputs_(other.inputs_),
+      least_learnt_(other.least_learnt_),
       past_(other.past_),
       periods_(other.periods_),
       values_(other.values_),
       changes_(other.changes_),
       units_(other.units_),
       linear_error_(other.linear_error_),
-      mean_error_(other.mean_error_),
+      without_past_error_(other.without_past_error_),
       learnt_(other.learnt_),
       smoothings_(other.smoothings_),
       seen_(other.seen_),
       first_model_(other.first_model_) {
-  for (const Model& m : other.models_) models_.push_back({m.learner->clone(), m.view});
+  for (const Model& m : other.models_)
+    models_.push_back({m.learner ? m.learner->clone() : nullptr, m.view});
+}
+
+// Those that are of use and not there yet. Many streams never need some of them.
+void Series::make_models() try {
+  for (std::size_t model = 0; const SeriesPlan& plan : plans_) {
+    if (plan.kind != SeriesPlan::Kind::model) continue;
+    auto& learner = models_[model++].learner;
+    if (!learner && is_of_use(plan))
+      learner = make_learner({.network = plan.network, .rule = plan.rule});
+  }
+} catch (const std::bad_alloc&) {  // sleeps on
 }
 
 void Series::set_periods(const Periods& periods) {
   periods_ = periods;
   // The two that are short enough.
   for (Smoothing& s : smoothings_) s.set_periods({periods.lag(0), periods.lag(1)});
+  make_models();
 }
 
-bool Series::is_awake(const SeriesPlan& plan) const {
+bool Series::is_of_use(const SeriesPlan& plan) const {
   if (learnt_ < 4) return false;
   if (plan.needs_periods && !periods_.any()) return false;
   if (plan.kind == SeriesPlan::Kind::last_season)
     return periods_.lag(plan.period) >= 2 && past_.reaches(periods_.lag(plan.period));
-  return !plan.needs_memory || linear_error_ < 0.8 * mean_error_;
+  if (!plan.needs_memory) return true;
+  return learnt_ >= least_learnt_ && linear_error_ < 0.8 * without_past_error_;
 }
 
 void Series::see(std::span<const double> x) {
@@ -175,13 +199,14 @@ void Series::say(std::span<const double> x, std::span<double> said, std::size_t 
     y = nothing;
     switch (plan.kind) {
       case SeriesPlan::Kind::last_season:
-        if (is_awake(plan)) y = past_[periods_.lag(plan.period)];
+        if (is_of_use(plan)) y = past_[periods_.lag(plan.period)];
         break;
       case SeriesPlan::Kind::smoothing:
-        if (const double value = ask_smoothing(smoothings_[smoothing++]); is_awake(plan)) y = value;
+        if (const double value = ask_smoothing(smoothings_[smoothing++]); is_of_use(plan))
+          y = value;
         break;
       case SeriesPlan::Kind::model:
-        if (is_awake(plan)) y = last + units_.change * ask_model(models_[model]);
+        if (is_awake(plan, models_[model])) y = last + units_.change * ask_model(models_[model]);
         if (model == 0) first_model_ = y;
         ++model;
         break;
@@ -196,23 +221,23 @@ void Series::predict(std::span<const double> x, std::span<double> said, std::siz
       [](const Smoothing& s) { return s.predict(); });
 }
 
-void Series::learn(double y) {
+void Series::learn(double y, double without_past) {
   past_.end_forecast();
   const double last = past_.reaches(1) ? past_[1] : y;
   const double target = std::clamp((y - last) / units_.change, -target_span, target_span);
   std::size_t model = 0;
   for (const SeriesPlan& plan : plans_) {
     if (plan.kind != SeriesPlan::Kind::model) continue;
-    if (is_awake(plan)) models_[model].learner->learn(models_[model].view, {&target, 1});
-    ++model;
+    Model& m = models_[model++];
+    if (is_awake(plan, m)) m.learner->learn(m.view, {&target, 1});
   }
   for (Smoothing& s : smoothings_) s.learn(y);
   if (std::isfinite(first_model_) && learnt_ >= 4) {
     const double pace = std::max(1 / static_cast<double>(learnt_ - 3), 0.005);
     const double e = first_model_ - y;
-    const double off = values_.mean(0) - y;
+    const double off = (std::isfinite(without_past) ? without_past : values_.mean(0)) - y;
     linear_error_ += pace * (e * e - linear_error_);
-    mean_error_ += pace * (off * off - mean_error_);
+    without_past_error_ += pace * (off * off - without_past_error_);
   }
   const double change = y - last;
   if (past_.reaches(1)) changes_.add({&change, 1});
@@ -225,6 +250,7 @@ void Series::learn(double y) {
   if ((learnt_ <= 64 && std::has_single_bit(learnt_)) || deviation > 2 * units_.deviation ||
       deviation < 0.5 * units_.deviation || rms > 2 * units_.change || rms < 0.5 * units_.change)
     units_ = {values_.mean(0), deviation, rms};
+  make_models();
 }
 
 void Series::advance(double guess) {
@@ -236,7 +262,8 @@ void Series::advance(double guess) {
 void Series::start_forecast() {
   past_.start_forecast();
   for (Smoothing& s : smoothings_) s.start_forecast();
-  for (Model& m : models_) m.learner->start_forecast();
+  for (Model& m : models_)
+    if (m.learner) m.learner->start_forecast();
 }
 
 void Series::forecast_next(std::span<const double> x, std::span<double> said, std::size_t stride) {
@@ -252,11 +279,12 @@ void Series::reset() {
   values_.reset();
   changes_.reset();
   units_ = {};
-  linear_error_ = mean_error_ = 0;
+  linear_error_ = without_past_error_ = 0;
   learnt_ = 0;
   for (Smoothing& s : smoothings_) s.reset();
   set_periods(periods_);
-  for (Model& m : models_) m.learner->reset();
+  for (Model& m : models_)
+    if (m.learner) m.learner->reset();
 }
 
 void Series::exchange(Archive& archive) {
@@ -268,10 +296,21 @@ void Series::exchange(Archive& archive) {
   archive.number(units_.deviation, Archive::positive);
   archive.number(units_.change, Archive::positive);
   archive.number(linear_error_, Archive::not_negative);
-  archive.number(mean_error_, Archive::not_negative);
+  archive.number(without_past_error_, Archive::not_negative);
   archive.count(learnt_);
   for (Smoothing& s : smoothings_) s.exchange(archive);
-  for (Model& m : models_) m.learner->exchange(archive);
+  for (std::size_t model = 0; const SeriesPlan& plan : plans_) {
+    if (plan.kind != SeriesPlan::Kind::model) continue;
+    auto& learner = models_[model++].learner;
+    bool is_there = archive.format() < 5 || learner != nullptr;
+    if (archive.format() >= 5) archive.flag(is_there);
+    if (!is_there) {
+      learner.reset();
+      continue;
+    }
+    if (!learner) learner = make_learner({.network = plan.network, .rule = plan.rule});
+    learner->exchange(archive);
+  }
 }
 
 }  // namespace kalstream

@@ -1,6 +1,7 @@
 // The experts of `auto` that know time: seasons, trends, long pasts.
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -52,8 +53,10 @@ class Series {
   /// What each says of the next value, NaN while it is asleep: every `stride`-th place of `said`.
   /// x: the inputs, standardised.
   void predict(std::span<const double> x, std::span<double> said, std::size_t stride);
-  /// The value that predict spoke of last.
-  void learn(double y);
+  /// The value that predict spoke of last, and what could be said of it without the past; NaN: the
+  /// mean. Allocates when a model becomes of use for the first time; without the memory for that it
+  /// sleeps on.
+  void learn(double y, double without_past = std::numeric_limits<double>::quiet_NaN());
   /// It is missing: `guess` stands for it.
   void advance(double guess);
 
@@ -66,11 +69,15 @@ class Series {
 
  private:
   struct Model {
-    std::unique_ptr<Learner> learner;
+    std::unique_ptr<Learner> learner;  // none before it is of use
     std::vector<double> view;
   };
 
-  bool is_awake(const SeriesPlan& plan) const;
+  bool is_of_use(const SeriesPlan& plan) const;
+  bool is_awake(const SeriesPlan& plan, const Model& model) const {
+    return model.learner && is_of_use(plan);
+  }
+  void make_models();
   void see(std::span<const double> x);
   template <class AskModel, class AskSmoothing>
   void say(std::span<const double> x, std::span<double> said, std::size_t stride,
@@ -78,13 +85,14 @@ class Series {
 
   std::vector<SeriesPlan> plans_;
   std::size_t inputs_;
+  std::uint64_t least_learnt_;  // before a model that needs_memory can be of use
   LongPast past_;
   Periods periods_;
   RunningMoments values_;   // of the target …
   RunningMoments changes_;  // … and of its changes
   SeriesUnits units_;
-  double linear_error_ = 0;  // squared, running: of the first model …
-  double mean_error_ = 0;    // … and of the mean
+  double linear_error_ = 0;        // squared, running: of the first model …
+  double without_past_error_ = 0;  // … and of what is said without the past
   std::uint64_t learnt_ = 0;
   std::vector<Smoothing> smoothings_;
   std::vector<Model> models_;

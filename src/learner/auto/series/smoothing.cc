@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <new>
 #include <span>
 
 #include "core/archive.h"
@@ -22,7 +23,11 @@ void Smoothing::set_periods(const std::array<std::size_t, seasons>& periods) {
     if (s.period == period) continue;
     s.period = period;
     s.since = now_.steps;
-    std::fill(s.values.begin(), s.values.end(), 0.0);
+    try {
+      s.values.assign(period, 0.0);
+    } catch (const std::bad_alloc&) {  // goes on without
+      s.period = 0;
+    }
   }
 }
 
@@ -91,7 +96,8 @@ void Smoothing::exchange(Archive& archive) {
   for (Season& s : season_) {
     archive.count(s.period, longest);
     archive.count(s.since, now_.steps);
-    archive.numbers(std::span(s.values).first(s.period));
+    s.values.resize(s.period);
+    archive.numbers(s.values);
   }
 }
 

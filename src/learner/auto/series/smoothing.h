@@ -31,11 +31,9 @@ class Smoothing {
   static constexpr std::size_t seasons = 2;
   static constexpr std::size_t longest = 2048;
 
-  explicit Smoothing(const Pace& pace) : pace_(pace) {
-    for (Season& s : season_) s.values.resize(longest);
-  }
+  explicit Smoothing(const Pace& pace) : pace_(pace) {}
 
-  /// Periods in steps, 0: none. Seasons of another length than before begin anew.
+  /// Periods in steps, 0: none. Seasons of another length than before begin anew. Allocates.
   void set_periods(const std::array<std::size_t, seasons>& periods);
 
   /// Of the next value.
@@ -51,8 +49,8 @@ class Smoothing {
  private:
   struct Season {
     std::size_t period = 0;
-    std::uint64_t since = 0;  // the step it began at
-    std::vector<double> values;
+    std::uint64_t since = 0;     // the step it began at
+    std::vector<double> values;  // period of them
   };
 
   // What goes on without a value, too.
