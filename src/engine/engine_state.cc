@@ -23,13 +23,16 @@ std::string without(std::string text, const std::string& key) {
 std::string text_of(const Recipe& recipe) {
   std::string text = name_of(recipe.options.rule);
   if (recipe.scaled) text += " scaled";
-  // Checkpoints of before there were others do not name the squared loss.
+  // What is younger than some checkpoints is not named as long as it is as it comes.
   constexpr std::array<std::string_view, 4> of_losses{"loss", "loss_threshold", "quantile",
                                                       "link_scale"};
   const bool is_squared = recipe.options.loss.kind == Loss::Kind::squared;
-  for (const Setting& s : settings_of(recipe.options))
-    if (!is_squared || std::ranges::find(of_losses, s.key) == of_losses.end())
-      text += ' ' + s.key + '=' + s.value;
+  for (const Setting& s : settings_of(recipe.options)) {
+    if (is_squared && std::ranges::find(of_losses, s.key) != of_losses.end()) continue;
+    if (s.key == "single_precision" && s.value == "false") continue;
+    if (s.key == "lean" && s.value == "true") continue;
+    text += ' ' + s.key + '=' + s.value;
+  }
   return text + " seed=" + std::to_string(recipe.options.network.seed);
 }
 

@@ -286,6 +286,46 @@ TEST_P(Kernels, TiledPass) {
   }
 }
 
+TEST_P(Kernels, SinglePass) {
+  const auto singles = [](Rng& rng, std::size_t n) {
+    const Vector v = normals(rng, n);
+    return std::vector<float>(v.begin(), v.end());
+  };
+  const auto is_near = [](const std::vector<float>& a, const std::vector<float>& b, double of) {
+    return near(Vector(a.begin(), a.end()), Vector(b.begin(), b.end()), of);
+  };
+  constexpr double unit = 1e-6;
+  for (const std::size_t N : {1, 2, 3, 4, 5, 7, 8, 13, 31, 32, 33}) {
+    SCOPED_TRACE(N);
+    Rng rng(N);
+    const std::size_t n = width * N;
+    for (const auto& [n_w, n_h] : ranks)
+      for (const bool backward : {false, true}) {
+        auto P = singles(rng, width * width * (N * (N + 1) / 2) + 1);
+        for (std::size_t J = 0; J < N; ++J)  // the diagonal is 0 …
+          for (std::size_t k = 0; k < width; ++k)
+            P[width * width * (J * N - J * (J + 1) / 2 + J) + (width + 1) * k] = 0;
+        const auto W = singles(rng, n_w * n);
+        const auto H = singles(rng, n_h * n);
+        auto V = singles(rng, n_h * n + 1);
+        auto P_expected = P;
+        auto V_expected = V;
+        auto alone = P;
+        tested.single_pass(N, backward, P.data(), n_w, W.data(), n_h, H.data(), V.data());
+        reference().single_pass(N, false, P_expected.data(), n_w, W.data(), n_h, H.data(),
+                                V_expected.data());
+        ASSERT_TRUE(is_near(P, P_expected, unit * static_cast<double>(1 + n_w)));
+        ASSERT_TRUE(is_near(V, V_expected, unit * static_cast<double>(n * (1 + n_w))));
+        EXPECT_EQ(V.back(), V_expected.back());
+        for (std::size_t J = 0; J < N; ++J)  // … and stays it
+          for (std::size_t k = 0; k < width; ++k)
+            EXPECT_EQ(P[width * width * (J * N - J * (J + 1) / 2 + J) + (width + 1) * k], 0);
+        tested.single_pass(N, backward, alone.data(), n_w, W.data(), 0, nullptr, nullptr);
+        ASSERT_EQ(alone, P);
+      }
+  }
+}
+
 TEST_P(Kernels, LaneDots) {
   for_sizes(70, [&](std::size_t rows, Rng& rng) {
     const Vector a = normals(rng, width * rows);

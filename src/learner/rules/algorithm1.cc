@@ -34,13 +34,16 @@ const RuleInfo<Algorithm1>& Algorithm1::info() {
           [](const Algorithm1& o) {
             require(o.noise_floor + o.noise_factor > 0, "noise_floor",
                     "positive where noise_factor is 0");
-            require(!o.single_precision || o.partition == Partition::full, "single_precision",
-                    "false unless partition is full");
           },
+      .remark = [](const LearnerOptions&, const Algorithm1& o) -> std::string {
+        if (!o.single_precision || o.partition == Partition::full) return {};
+        return "single_precision has no effect but with partition=full";
+      },
       .update_rule = make_rule,
       .footprint =
           [](const LearnerOptions& o, const Algorithm1& rule) {
-            return network_footprint(network_inside(o), rule.partition, 1, rule.single_precision);
+            return network_footprint(network_inside(o), rule.partition, 1,
+                                     rule.single_precision && rule.partition == Partition::full);
           },
   };
   return info;

@@ -41,12 +41,11 @@ Footprint footprint_of(const LearnerOptions& options, const Auto& rule) {
     total.learnt_bytes += one.learnt_bytes;
   }
   const auto series = plan_series(rule, options.network);
-  for (const SeriesPlan& plan : series) {
+  for (const SeriesPlan& plan : series) {  // made when they can be of use, so not yet learnt
     if (plan.kind == SeriesPlan::Kind::smoothing) total.bytes += n_d * 256 * sizeof(double);
     if (plan.kind != SeriesPlan::Kind::model || plan.needs_periods) continue;
     const Footprint one = footprint({.network = plan.network, .rule = plan.rule});
     total.bytes += n_d * one.bytes;
-    total.learnt_bytes += n_d * one.learnt_bytes;
   }
   if (!series.empty()) total.bytes += n_d * 2 * LongPast::capacity * sizeof(double);
   // Samples in memory, and for each output two covariances of the experts.

@@ -164,6 +164,7 @@ void Series::set_periods(const Periods& periods) {
   periods_ = periods;
   // The two that are short enough.
   for (Smoothing& s : smoothings_) s.set_periods({periods.lag(0), periods.lag(1)});
+  make_models();
 }
 
 bool Series::is_of_use(const SeriesPlan& plan) const {
