@@ -74,10 +74,12 @@ void Engine::admit(Turn& turn) {
   const Sample& sample = turn.sample;
   const bool label = sample.kind == Sample::Kind::label;
   try {
-    StreamModel* model = !label && !options_.future.empty() ? models_->find(sample.key) : nullptr;
+    StreamModel* model =
+        !label && !options_.future.empty() ? models_->find(sample.key, turn.expected) : nullptr;
     if (model == nullptr) {
       if (!turn.require_usable(rules())) return;
-      model = label ? models_->find(sample.key) : &models_->of(sample.key);
+      model = label ? models_->find(sample.key, turn.expected)
+                    : &models_->of(sample.key, turn.expected);
     }
     if (model == nullptr) return turn.be_late();
     turn.model = model;

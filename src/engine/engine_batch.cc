@@ -35,7 +35,7 @@ void Engine::read_many(std::span<const Arrival> arrivals, Workers& workers) {
       if (arrivals[k].is_problem || arrivals[k].record.empty()) continue;
       turn.is_read = readers_[part].read(arrivals[k].record, turn.sample);
       if (turn.is_read)
-        models_->expect(turn.sample.key);
+        turn.expected = models_->expect(turn.sample.key);
       else
         turn.refuse(readers_[part].problem());
     }

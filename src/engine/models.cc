@@ -68,7 +68,8 @@ StreamModel* Models::touch(Place entry) {
   return entry->model.get();
 }
 
-StreamModel* Models::find(const std::string& key) {
+StreamModel* Models::find(const std::string& key, const Expected& expected) {
+  if (expected.is_there && expected.departures == departures_) return touch(expected.place);
   const auto known = by_key_.find(key);
   if (known != by_key_.end()) return touch(known->second);
   if (store_ == nullptr || !store_->holds(key)) return nullptr;
@@ -106,8 +107,8 @@ bool Models::holds(const std::string& key) const {
   return by_key_.contains(key) || (store_ != nullptr && store_->holds(key));
 }
 
-StreamModel& Models::of(const std::string& key) {
-  if (StreamModel* model = find(key); model != nullptr) return *model;
+StreamModel& Models::of(const std::string& key, const Expected& expected) {
+  if (StreamModel* model = find(key, expected); model != nullptr) return *model;
   make_room_for(1);
   put(key, std::make_unique<StreamModel>(in_batch_ ? nullptr : make_(), options_));
   return *touch(models_.begin());
@@ -126,6 +127,7 @@ bool Models::forget(const std::string& key) {
 }
 
 void Models::erase(Place entry) {
+  ++departures_;
   by_key_.erase(entry->key);
   stored_in_memory_ -= entry->stored ? 1 : 0;
   pending_ -= entry->pending;
@@ -154,9 +156,14 @@ bool Models::is_crowded(const std::string& key) const {
   return known == by_key_.end() || known->second->batch != batch_;
 }
 
-void Models::expect(const std::string& key) const {
+// Its neighbours in the list change, too, when it goes to the front.
+Models::Expected Models::expect(const std::string& key) const {
   const auto known = by_key_.find(key);
-  if (known != by_key_.end()) __builtin_prefetch(&*known->second, /*rw=*/1);
+  if (known == by_key_.end()) return {};
+  const Place place = known->second;
+  if (const Place next = std::next(place); next != models_.end()) __builtin_prefetch(&*next, 1);
+  if (place != models_.begin()) __builtin_prefetch(&*std::prev(place), 1);
+  return {true, place, departures_};
 }
 
 void Models::end_batch() {

@@ -30,7 +30,27 @@ struct ModelLimits {
 /// Models by key. As many as the limits allow are in memory; beyond that those not used for longest
 /// go to the store, and come back when their key does.
 class Models {
+  struct Entry {
+    std::string key;
+    std::unique_ptr<StreamModel> model;
+    bool changed = false;       // since it was given
+    bool stored = false;        // the store has a state of it, or will have it with the commit
+    std::uint64_t used = 0;     // how many commits had begun then
+    std::uint64_t given = 0;    // the last commit that it was given to; the first is 1
+    std::uint64_t batch = 0;    // the last that it was at work in
+    std::size_t pending = 0;    // samples that wait in it, when it was looked at last, …
+    std::uint64_t waiting = 0;  // … and what they take
+  };
+  using Place = std::list<Entry>::iterator;
+
  public:
+  /// What is known of a key beforehand. It holds until a model leaves.
+  struct Expected {
+    bool is_there = false;
+    Place place = {};
+    std::uint64_t departures = 0;
+  };
+
   using MakeLearner = std::function<std::unique_ptr<Learner>()>;
   using Give = std::function<void(CheckpointImage)>;
 
@@ -42,9 +62,11 @@ class Models {
 
   /// The model of the key, from memory or from the store; nullptr if there is none. Throws
   /// SnapshotError if what is stored cannot be used, std::runtime_error if the store fails.
-  StreamModel* find(const std::string& key);
+  StreamModel* find(const std::string& key) { return find(key, {}); }
+  StreamModel* find(const std::string& key, const Expected& expected);
   /// The same, made if there is none. Throws std::runtime_error as well if there may be no more.
-  StreamModel& of(const std::string& key);
+  StreamModel& of(const std::string& key) { return of(key, {}); }
+  StreamModel& of(const std::string& key, const Expected& expected);
   void put(const std::string& key, std::unique_ptr<StreamModel> model);
   /// The model as it is, for a checkpoint of it alone: if it is in memory, to be finished …
   std::optional<CheckpointImage> image(const std::string& key);
@@ -63,9 +85,9 @@ class Models {
   /// there is hardly another to make room for it, or it may have to be refused by what they take.
   bool is_crowded(const std::string& key) const;
   void end_batch();
-  /// It will be asked for this key soon: fetches what that takes from memory, by any thread, while
-  /// nobody changes anything.
-  void expect(const std::string& key) const;
+  /// Models will be asked for this key soon: finds it, and fetches from memory what that takes. By
+  /// any thread, while nobody changes anything.
+  Expected expect(const std::string& key) const;
 
   /// A commit begins: each model that the store does not have as it is now is due, and will be
   /// given as it is now. One that is about to change, or to leave, is given first; …
@@ -95,19 +117,6 @@ class Models {
   void set_beside(std::uint64_t bytes) { beside_ = bytes; }
 
  private:
-  struct Entry {
-    std::string key;
-    std::unique_ptr<StreamModel> model;
-    bool changed = false;       // since it was given
-    bool stored = false;        // the store has a state of it, or will have it with the commit
-    std::uint64_t used = 0;     // how many commits had begun then
-    std::uint64_t given = 0;    // the last commit that it was given to; the first is 1
-    std::uint64_t batch = 0;    // the last that it was at work in
-    std::size_t pending = 0;    // samples that wait in it, when it was looked at last, …
-    std::uint64_t waiting = 0;  // … and what they take
-  };
-  using Place = std::list<Entry>::iterator;
-
   StreamModel* touch(Place entry);
   bool is_unsaved(const Entry& e) const { return e.changed || e.given > done_; }
   bool is_due(const Entry& e) const {
@@ -133,6 +142,7 @@ class Models {
   std::size_t try_again_at_ = 0;  // so many models, after the store has failed
   std::list<Entry> models_;       // the last used first
   std::unordered_map<std::string, Place> by_key_;
+  std::uint64_t departures_ = 0;  // of models, so far
   std::size_t stored_in_memory_ = 0;
   std::uint64_t evictions_ = 0;
   std::size_t pending_ = 0;

@@ -32,6 +32,7 @@ bool is_usable(const Sample& sample) {
 }
 
 void Turn::clear() {
+  expected = {};
   model = nullptr;
   is_read = is_silent = took = false;
   passed = held = 0;

@@ -35,6 +35,7 @@ class Turn {
 
   Sample sample;
   bool is_read = false;          ///< the sample is the record's
+  Models::Expected expected;     ///< of its model
   StreamModel* model = nullptr;  ///< nullptr: there is none, and nothing more to be done
   bool is_silent = false;        ///< the record says nothing, and is not answered
 
