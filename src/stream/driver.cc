@@ -105,8 +105,9 @@ bool Driver::handle(const Record* record, const std::string& problem, Sink& sink
     for (const std::string& remark : remarks(engine_.schema())) monitor_.say(remark);
   }
   for (const std::string& remark : engine_.take_remarks()) monitor_.say(remark);
-  delivered_ = true;
-  if (answer != nullptr) {
+  if (answer == nullptr) {
+    delivered_ = true;
+  } else {
     sink.write(placed(*answer));
     delivered_ = sink.flush([this] { wait_for_reader(); });
     monitor_.answered(placed_, engine_);
