@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.h"
+#include "core/heap.h"
 #include "eval/budget.h"
 #include "eval/contenders.h"
 #include "eval/statistics.h"
@@ -43,7 +44,15 @@ struct Entry {
   std::unique_ptr<Learner> learner;  ///< null: does not fit into memory
   std::vector<double> us = {};       ///< per sample, one number per round
   double update_share = 0;
+  double bytes = footprint.bytes;  ///< as measured in the end, if it was made
 };
+
+// A copy shows what it takes.
+double heap_of(const Learner& learner) {
+  const std::size_t before = heap_in_use();
+  const auto copy = learner.clone();
+  return static_cast<double>(heap_in_use() - before);
+}
 
 double machine_bytes() {
   return static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
@@ -142,7 +151,7 @@ std::string to_json(const BenchArguments& a, const std::vector<Entry>& entries) 
     root["learners"].push_back({{"learner", e.name},
                                 {"weights", e.footprint.weights},
                                 {"networks", e.footprint.networks},
-                                {"bytes", e.footprint.bytes},
+                                {"bytes", e.bytes},
                                 {"us_per_sample", measured ? Json(median(e.us)) : Json(nullptr)},
                                 {"us_p05", measured ? Json(quantile(e.us, 0.05)) : Json(nullptr)},
                                 {"us_p95", measured ? Json(quantile(e.us, 0.95)) : Json(nullptr)},
@@ -168,11 +177,11 @@ void print_table(const BenchArguments& a, const std::vector<Entry>& entries) {
   for (const Entry& e : entries) {
     const std::string weights = view::format_count(static_cast<double>(e.footprint.weights));
     if (e.us.empty()) {
-      table.add_row({e.name, weights, bytes_text(e.footprint.bytes), "does not fit", "", "", ""});
+      table.add_row({e.name, weights, bytes_text(e.bytes), "does not fit", "", "", ""});
       continue;
     }
     const double us = median(e.us);
-    table.add_row({e.name, weights, bytes_text(e.footprint.bytes), view::format_number(us, 3),
+    table.add_row({e.name, weights, bytes_text(e.bytes), view::format_number(us, 3),
                    fmt::format("{} – {}", view::format_number(quantile(e.us, 0.05), 3),
                                view::format_number(quantile(e.us, 0.95), 3)),
                    view::format_count(1e6 / us), fmt::format("{:.0f} %", 100 * e.update_share)});
@@ -189,6 +198,8 @@ void bench(const BenchArguments& a) {
                             view::is_terminal(stderr));
     Rounds(data, a.seconds).run(entries, progress);
   }
+  for (Entry& e : entries)
+    if (e.learner && heap_in_use() > 0) e.bytes = heap_of(*e.learner);
   if (a.json != "-") print_table(a, entries);
   if (a.json == "-")
     fmt::print("{}", to_json(a, entries));
@@ -205,8 +216,8 @@ void add_bench(CLI::App& app) {
   cmd->add_option("--hidden", a->hidden, "LSTM units")
       ->check(whole_number(1, 1e5))
       ->capture_default_str();
-  cmd->add_option("--inputs", a->inputs, "Numbers per sample")
-      ->check(whole_number(1, 1e5))
+  cmd->add_option("--inputs", a->inputs, "Numbers per sample; 0: a series by itself")
+      ->check(whole_number(0, 1e5))
       ->capture_default_str();
   cmd->add_option("--outputs", a->outputs, "Targets per sample")
       ->check(whole_number(1, 1e3))

@@ -35,7 +35,8 @@ struct CellState {
 struct CellWeights {
   explicit CellWeights(const ParameterLayout& layout)
       : transposed(layout.gate_row_size() * gates_size(layout), 0.0),
-        recurrent(layout.gate_rows() * in_eights(layout.n_s), 0.0) {}
+        recurrent(layout.cell == Cell::feedforward ? 0 : layout.gate_rows() * in_eights(layout.n_s),
+                  0.0) {}
   void set(const ParameterLayout& layout, const double* theta);
 
   AlignedVector transposed;  ///< Wᵀ, (n_x + n_s) × 4 n_s

@@ -31,7 +31,9 @@ BlockGroups::BlockGroups(std::vector<Block> blocks) : blocks_(std::move(blocks))
     i += groups_.back().blocks;
   }
   std::size_t longest = 0;
-  for (const GroupSegment& s : segments_) longest = std::max(longest, s.length);
+  for (const BlockGroup& g : groups_)
+    for (const GroupSegment& s : segments(g))
+      if (g.interleaved) longest = std::max(longest, s.length);
   nothing_.resize(longest);
   waste_.resize(longest);
 }
