@@ -364,8 +364,8 @@ TEST_F(StreamTest, JobsDoNotChangeAnswers) {
   };
   EXPECT_EQ(warnings(two.err), warnings(one.err));
   const auto model = [&](const std::string& folder, const std::string& key) {
-    const std::string text = work_.kalstream("inspect " + folder + " --key 'key " + key + "'").out;
-    return text.substr(text.find(':'));  // behind the folder's name
+    const std::string told = work_.kalstream("inspect " + folder + " --key 'key " + key + "'").out;
+    return told.substr(told.find(':'));  // behind the folder's name
   };
   for (const std::string key : {"0", "17", "40"}) EXPECT_EQ(model("two", key), model("one", key));
 }
