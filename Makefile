@@ -335,6 +335,19 @@ bench-stream: build
 	@tools/install-packages.sh python3 util-linux
 	@bench/stream.py
 
+# Many models by key on several cores beside one (docs/performance.md)
+.PHONY: bench-jobs bench-batch
+bench-jobs: build
+	@tools/install-packages.sh python3
+	@bench/jobs.py
+
+# Many linear models at once, on one core (docs/batches.md)
+bench-batch: packages
+	@tools/install-packages.sh libbenchmark-dev
+	@cmake --preset release -DKALSTREAM_BUILD_TESTS=OFF -DKALSTREAM_BUILD_BENCH=ON >/dev/null
+	@cmake --build --preset release -j $(JOBS) --target kalstream_batch
+	build/release/kalstream_batch
+
 # What `kalstream serve` costs: the table of docs/serve.md
 .PHONY: bench-serve bench-http
 bench-serve: build

@@ -23,7 +23,7 @@ CODE = re.compile(r"(^```.*?^```|`[^`\n]*`)", re.M | re.S)
 NAVIGATION = {
     "Start": ["README.md", "docs/install.md", "docs/neighbours.md", "docs/stability.md", "CHANGELOG.md"],
     "Use": ["docs/command-line.md", "docs/data.md", "docs/streaming.md", "docs/serve.md", "docs/fleet.md", "docs/forecasting.md",
-            "docs/losses.md", "docs/intervals.md", "docs/classes.md", "docs/anomalies.md", "docs/monitoring.md", "docs/robustness.md", "docs/snapshots.md"],
+            "docs/losses.md", "docs/intervals.md", "docs/classes.md", "docs/anomalies.md", "docs/monitoring.md", "docs/robustness.md", "docs/snapshots.md", "docs/batches.md"],
     "Notebooks": ["docs/notebooks/first-steps.md", "docs/notebooks/forecasting.md", "docs/notebooks/sensor-drift.md",
                   "docs/notebooks/the-paper.md"],
     "Languages": ["docs/python.md", "docs/c-api.md", "docs/bindings.md", "bindings/rust/README.md", "bindings/go/README.md",

@@ -111,6 +111,7 @@ class FleetWorker {
     if (a.snapshot_every > 0) options_.snapshot_every = a.snapshot_every;
     options_.memory = a.memory.empty() ? memory_allowed() / 2 : bytes_of(a.memory);
     options_.spill = instance_.folder;
+    options_.jobs = a.settings.jobs > 0 ? a.settings.jobs : fleet_.records.fleet->settings.jobs;
     options_.cache = &cache_;
     options_.shard.input = fleet_.names.input;
     options_.shard.needs_keys = partitions_ > 1;

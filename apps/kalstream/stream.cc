@@ -64,6 +64,9 @@ DriverOptions options_of(const StreamArguments& a,
                          const std::function<void(const std::string&)>& say) {
   DriverOptions options;
   options.engine = engine_options(a.settings, say);
+  if (!a.start.empty() && a.settings.jobs > 1 && a.settings.fields.key.empty())
+    throw std::invalid_argument(
+        "--jobs: the learner of --start has the threads it was made with; leave it away");
   if (!a.start.empty()) {
     Learnt learnt = read_learnt(a.start);
     options.engine.start = std::move(learnt.learner);
@@ -73,6 +76,7 @@ DriverOptions options_of(const StreamArguments& a,
   options.engine.memory = a.memory.empty() ? memory_allowed() / 2 : bytes_of(a.memory);
   options.cadence = cadence_of(a.every);
   options.strict = a.strict;
+  options.jobs = a.settings.jobs > 0 ? a.settings.jobs : default_jobs();
   options.monitor = {.metrics_file = a.metrics_file, .metrics_port = a.metrics_port, .say = say};
   return options;
 }
@@ -188,6 +192,7 @@ void add_stream(CLI::App& app) {
       "  kalstream stream --follow sensor.jsonl --interval 0.9\n"
       "  kalstream stream --follow log.csv --target y --checkpoint state.kal --resume\n"
       "  mosquitto_sub -t plant/# | kalstream stream --key device --checkpoint models --resume\n"
+      "  zcat meters.jsonl.gz | kalstream stream --key meter --jobs 8 > answers.jsonl\n"
       "  kcat -C -t ticks -u | kalstream stream --inputs none --target price --horizon 5\n"
       "  nc -lk 9000 | kalstream stream --metrics-port 9464\n\n"
       "SIGTERM and SIGINT write a last checkpoint and end with code 0, SIGHUP writes one.\n");

@@ -15,7 +15,7 @@ from kalstream import _core
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PACKAGE = pathlib.Path(kalstream.__file__).parent
-MODULES = ["kalstream", "kalstream._learner", "kalstream._evaluation", "kalstream._streams"]
+MODULES = ["kalstream", "kalstream._learner", "kalstream._evaluation", "kalstream._many", "kalstream._streams"]
 OPTIONAL = {"kalstream.river": "river", "kalstream.sklearn": "sklearn", "kalstream.plot": "matplotlib"}
 
 

@@ -22,6 +22,8 @@ class Workers {
   Workers& operator=(const Workers&) = delete;
   ~Workers();
 
+  std::size_t size() const { return helpers_.size() + 1; }  ///< threads, with the caller's
+
   /// job(0), …, job(count − 1), each once, on any thread and in any order; back when all are done.
   /// Helpers treat denormal numbers as the caller does. Allocates nothing; job must not throw.
   template <class Job>
@@ -52,6 +54,25 @@ class Workers {
   std::atomic<bool> call_for_help_ = false;
   std::atomic<bool> finished_ = false;
   std::vector<std::thread> helpers_;
+};
+
+/// Workers that several threads ask. Who comes while others have them works alone.
+class SharedWorkers {
+ public:
+  explicit SharedWorkers(std::size_t threads) : workers_(threads) {}
+
+  /// use(workers), and what it gives.
+  template <class Use>
+  auto use(const Use& use) {
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    if (lock) return use(workers_);
+    Workers alone(1);
+    return use(alone);
+  }
+
+ private:
+  std::mutex mutex_;
+  Workers workers_;
 };
 
 /// Threads for so many pieces, when so many are wished for: no more than there are pieces, nor more

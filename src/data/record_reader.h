@@ -27,6 +27,12 @@ class RecordReader {
   bool read(std::string_view line, Record& record);
 
   const Dialect& dialect() const { return dialect_; }
+  /// What lines say no longer depends on those before them, as long as the dialect stays the same:
+  /// a copy of the reader reads them as well.
+  bool is_settled() const {
+    const bool arrays = dialect_.format == Format::json && !dialect_.columns.empty();
+    return !first_ && (begun_ || objects_ || arrays);
+  }
 
   /// Longer lines are refused.
   static constexpr std::size_t longest_line = std::size_t{1} << 20;

@@ -1,4 +1,4 @@
-// A stream's learning, from records to answers: without descriptor, file, clock or thread.
+// A stream's learning, from records to answers: without descriptor, file or clock.
 #pragma once
 
 #include <functional>
@@ -9,39 +9,19 @@
 #include <string>
 #include <vector>
 
+#include "core/lanes.h"
 #include "engine/answer.h"
+#include "engine/engine_options.h"
 #include "engine/models.h"
 #include "engine/scores.h"
+#include "engine/turn.h"
 #include "kalstream/learner.h"
 #include "kalstream/schema.h"
+#include "ports/arrival.h"
 #include "ports/ports.h"
 #include "schema/sample.h"
 
 namespace kalstream {
-
-struct EngineOptions {
-  FieldChoice fields;
-  /// The learner for a stream of so many inputs and outputs. Throws std::invalid_argument.
-  std::function<Recipe(std::size_t inputs, std::size_t outputs)> recipe;
-  /// Begin with copies of this one instead, which has learnt from a stream of that schema (empty if
-  /// it is not known).
-  std::shared_ptr<const Learner> start;
-  Schema start_schema;
-
-  /// The fields, where they are known before the first record; empty: that one settles them.
-  Schema schema;
-
-  /// For a stream of these fields, with the loss that they ask for. Throws std::invalid_argument.
-  Recipe recipe_for(const Schema& of) const;
-
-  ModelOptions model;
-  bool hold_missing = false;  ///< the last values of missing inputs stand in for them
-  /// Fields whose inputs may be known ahead of their time, by name or place.
-  std::vector<std::string> future;
-  std::size_t max_models = 10'000;
-  /// That may be taken, by models with keys and all that belongs to a stream.
-  std::uint64_t memory = ModelLimits::none;
-};
 
 /// Hears what the engine learns, besides its answers.
 class EngineListener {
@@ -70,6 +50,23 @@ class Engine final : private ModelListener {
   void learn();
   /// Counts and answers something that could not even be read as a record.
   const Answer* refuse(std::string reason);
+
+  // Many at a time: by several threads, but for what has to be in order. All that comes of it is
+  // the same to the bit as if they had been taken, answered and learnt one by one.
+  /// Whether it can: the fields are settled, and there is a model for every key.
+  bool takes_many() const { return settled() && !to_be_checked_ && has_keys(); }
+  /// Called for each answer but refusals, by any thread and in any order.
+  using Answered = std::function<void(std::size_t k, const Answer& answer)>;
+  /// Takes the first few of these, and learns from them; how many it has taken: 0 if there are
+  /// none. Throws StoreError as take() does: then it has taken none.
+  std::size_t take_many(std::span<const Arrival> arrivals, Workers& workers,
+                        const Answered& answered);
+  /// To be called for each of them, in their order: what take() gives, …
+  const Answer* tell(std::size_t k) { return tell(turns_[k]); }
+  /// … and what learn() does for those who listen.
+  void tell_learnt(std::size_t k) { turns_[k].heard_later.tell(*this); }
+  /// Whether there was a model for it.
+  bool had_model(std::size_t k) const { return turns_[k].model != nullptr; }
 
   /// What is expected of a key's model (of the only one, where there are no keys) so many samples
   /// ahead, with these records of future inputs, in their order: what is missing in them is held.
@@ -130,27 +127,31 @@ class Engine final : private ModelListener {
   bool is_short_of_memory() const { return memory() >= options_.memory - options_.memory / 16; }
 
  private:
-  bool settle(const Record& record);
+  bool settle(const Record& record, Turn& turn);
   void begin(Schema schema);
   std::unique_ptr<Learner> make() const;
   std::uint64_t bytes_of_a_model() const;
   Recipe recipe() const;
-  StreamModel* model_for(const Sample& sample);
-  void require_width(const StreamModel& model) const;
-  const Answer* take(StreamModel& model);
-  const Answer* take_in_time(StreamModel& model);
-  const Answer* turn_away_incomplete();
   void settle_classes();
   void settle_future();
-  void write_forecast_times(const StreamModel& model);
-  void remark(std::string text);
-  const Answer* answer(Answer answer);
-  const Answer* turn_away(std::string reason);
+  void require_width(const StreamModel& model) const;
   void go_on(Schema schema, const std::string& learner, bool with_seed);
   void require_same_learner(const std::string& before, bool with_seed) const;
+
+  TurnRules rules() const { return {options_, *reader_, make_}; }
+  Turn& first_turn();
+  void begin(Turn& turn, const Record& record);
+  void admit(Turn& turn);
+  const Answer* tell(Turn& turn);
+  void count(const Answer& answer);
+  void remark(std::string text);
   void scored(std::span<const double> d_hat, std::span<const Interval> interval,
               std::span<const double> d) override;
   void stepped(const StepReport& report) override;
+
+  void read_many(std::span<const Arrival> arrivals, Workers& workers);
+  std::size_t admit_many(std::span<const Arrival> arrivals);
+  void work(std::span<Turn> turns, Workers& workers, const Answered& answered);
 
   EngineOptions options_;
   StateStore* store_;
@@ -158,18 +159,27 @@ class Engine final : private ModelListener {
   std::optional<SampleReader> reader_;
   bool to_be_checked_ = false;  // the schema is that of a checkpoint: is the stream's the same?
   std::optional<Recipe> recipe_;
+  Models::MakeLearner make_ = [this] { return make(); };
   std::optional<Models> models_;
   std::optional<Scores> scores_;
   Counts counts_;
   StepReport last_step_;
-  Sample sample_;
-  StreamModel* owing_ = nullptr;  // has something to learn
-  Answer answer_;
-  std::string reason_;
+  std::vector<Turn> turns_;  // under way; one but for batches
+  Turn* owing_ = nullptr;    // has something to learn
+  struct {
+    std::string text;
+    bool is_text = true;
+    std::optional<std::int64_t> tick;
+  } last_time_;  // of the last sample
   std::uint64_t beside_ = 0;
-  std::vector<std::string> forecast_times_;
   std::vector<std::string> remarks_;  // that nobody has taken yet
   std::set<std::string> said_;        // where there are many models, each but once
+
+  // Of batches.
+  std::vector<SampleReader> readers_;  // for each thread its own
+  std::vector<std::pair<const StreamModel*, std::size_t>> by_model_;
+  std::vector<Lanes::Task> tasks_;
+  Lanes lanes_;
 };
 
 }  // namespace kalstream

@@ -7,13 +7,16 @@
 namespace kalstream {
 
 StreamModel::StreamModel(std::unique_ptr<Learner> learner, const ModelOptions& options)
-    : learner_(std::move(learner)),
-      options_(options),
-      scores_(of_classes() ? Scores::of_classes() : Scores(learner_->outputs())),
-      last_x_(learner_->inputs(), std::numeric_limits<double>::quiet_NaN()),
-      known_(options.known_ahead),
-      d_hat_(learner_->outputs()),
-      forecast_(options.horizon * learner_->outputs()) {
+    : options_(options), scores_(1), known_(options.known_ahead) {
+  if (learner) begin(std::move(learner));
+}
+
+void StreamModel::begin(std::unique_ptr<Learner> learner) {
+  learner_ = std::move(learner);
+  scores_ = of_classes() ? Scores::of_classes() : Scores(learner_->outputs());
+  last_x_.assign(learner_->inputs(), std::numeric_limits<double>::quiet_NaN());
+  d_hat_.resize(learner_->outputs());
+  forecast_.resize(options_.horizon * learner_->outputs());
   start_intervals();
   start_surprise();
   if (options_.periods) tell_periods(*options_.periods);

@@ -68,8 +68,11 @@ class ModelListener {
 /// without id cannot be named later and does not wait.
 class StreamModel {
  public:
-  /// The learner must have a recipe, for checkpoints.
+  /// The learner must have a recipe, for checkpoints. nullptr: it will come with begin(), before
+  /// anything else is asked.
   StreamModel(std::unique_ptr<Learner> learner, const ModelOptions& options);
+  void begin(std::unique_ptr<Learner> learner);
+  bool has_begun() const { return learner_ != nullptr; }
 
   /// Puts the last value of each input that is missing (NaN) in its place. False if one of them has
   /// not been seen yet: it is left as it is, and the sample cannot be taken.

@@ -55,15 +55,21 @@ void Models::put(const std::string& key, std::unique_ptr<StreamModel> model) {
 StreamModel* Models::touch(Place entry) {
   if (is_due(*entry)) give(*entry);
   if (entry == next_) ++next_;
-  look_at_waiting(models_.front());  // the last that was used: something may have come to wait
+  if (!in_batch_)
+    look_at_waiting(models_.front());  // the last that was used: something may have come to wait
   models_.splice(models_.begin(), models_, entry);
   entry->changed = true;
   entry->used = commit_;
+  if (in_batch_ && entry->batch != batch_) {
+    entry->batch = batch_;
+    ++at_work_;
+  }
   if (is_full(0)) make_room_for(0);
   return entry->model.get();
 }
 
-StreamModel* Models::find(const std::string& key) {
+StreamModel* Models::find(const std::string& key, const Expected& expected) {
+  if (expected.is_there && expected.departures == departures_) return touch(expected.place);
   const auto known = by_key_.find(key);
   if (known != by_key_.end()) return touch(known->second);
   if (store_ == nullptr || !store_->holds(key)) return nullptr;
@@ -101,10 +107,10 @@ bool Models::holds(const std::string& key) const {
   return by_key_.contains(key) || (store_ != nullptr && store_->holds(key));
 }
 
-StreamModel& Models::of(const std::string& key) {
-  if (StreamModel* model = find(key); model != nullptr) return *model;
+StreamModel& Models::of(const std::string& key, const Expected& expected) {
+  if (StreamModel* model = find(key, expected); model != nullptr) return *model;
   make_room_for(1);
-  put(key, std::make_unique<StreamModel>(make_(), options_));
+  put(key, std::make_unique<StreamModel>(in_batch_ ? nullptr : make_(), options_));
   return *touch(models_.begin());
 }
 
@@ -121,12 +127,49 @@ bool Models::forget(const std::string& key) {
 }
 
 void Models::erase(Place entry) {
+  ++departures_;
   by_key_.erase(entry->key);
   stored_in_memory_ -= entry->stored ? 1 : 0;
   pending_ -= entry->pending;
   bytes_ -= bytes_of(*entry);
   if (entry == next_) ++next_;
   models_.erase(entry);
+}
+
+// ---- Batches.
+
+void Models::begin_batch() {
+  if (!models_.empty()) look_at_waiting(models_.front());
+  ++batch_;
+  in_batch_ = true;
+  at_work_ = 0;
+}
+
+// Where models cannot leave, the last bit of memory is counted sample by sample.
+bool Models::is_crowded(const std::string& key) const {
+  const bool can_leave = store_ != nullptr && store_->takes_models();
+  const bool is_short = limits_.bytes != ModelLimits::none && !can_leave &&
+                        bytes() >= limits_.bytes - limits_.bytes / 16;
+  const bool is_many = at_work_ >= std::max<std::size_t>(1, models_.size() / 2) && is_full(1);
+  if (!is_short && !is_many) return false;
+  const auto known = by_key_.find(key);
+  return known == by_key_.end() || known->second->batch != batch_;
+}
+
+// Its neighbours in the list change, too, when it goes to the front.
+Models::Expected Models::expect(const std::string& key) const {
+  const auto known = by_key_.find(key);
+  if (known == by_key_.end()) return {};
+  const Place place = known->second;
+  if (const Place next = std::next(place); next != models_.end()) __builtin_prefetch(&*next, 1);
+  if (place != models_.begin()) __builtin_prefetch(&*std::prev(place), 1);
+  return {true, place, departures_};
+}
+
+void Models::end_batch() {
+  in_batch_ = false;
+  auto entry = models_.begin();
+  for (; at_work_ > 0; --at_work_) look_at_waiting(*entry++);
 }
 
 // ---- Memory.
@@ -153,13 +196,18 @@ bool Models::is_full(std::size_t more) const {
          bytes() + more * of_one_model_.value_or(0) > limits_.bytes;
 }
 
-// One model there is room for, whatever it takes; if no more come, that is the one in use.
+// All but those at work. One model there is room for, whatever it takes; if no more come, that is
+// the one in use.
+std::size_t Models::may_leave(std::size_t more) const {
+  return models_.size() - std::max<std::size_t>(at_work_, more > 0 ? 0 : 1);
+}
+
 void Models::make_room_for(std::size_t more) {
   if (models_.size() < try_again_at_) return;
-  while (is_full(more) && models_.size() + more > 1) {
+  while (is_full(more) && may_leave(more) > 0) {
     const bool can_leave = store_ != nullptr && store_->takes_models();
     if (!can_leave && more > 0) refuse();
-    if (!can_leave || !let_go(models_.size() + more - 1)) return;
+    if (!can_leave || !let_go(may_leave(more))) return;
   }
 }
 

@@ -30,7 +30,27 @@ struct ModelLimits {
 /// Models by key. As many as the limits allow are in memory; beyond that those not used for longest
 /// go to the store, and come back when their key does.
 class Models {
+  struct Entry {
+    std::string key;
+    std::unique_ptr<StreamModel> model;
+    bool changed = false;       // since it was given
+    bool stored = false;        // the store has a state of it, or will have it with the commit
+    std::uint64_t used = 0;     // how many commits had begun then
+    std::uint64_t given = 0;    // the last commit that it was given to; the first is 1
+    std::uint64_t batch = 0;    // the last that it was at work in
+    std::size_t pending = 0;    // samples that wait in it, when it was looked at last, …
+    std::uint64_t waiting = 0;  // … and what they take
+  };
+  using Place = std::list<Entry>::iterator;
+
  public:
+  /// What is known of a key beforehand. It holds until a model leaves.
+  struct Expected {
+    bool is_there = false;
+    Place place = {};
+    std::uint64_t departures = 0;
+  };
+
   using MakeLearner = std::function<std::unique_ptr<Learner>()>;
   using Give = std::function<void(CheckpointImage)>;
 
@@ -42,9 +62,11 @@ class Models {
 
   /// The model of the key, from memory or from the store; nullptr if there is none. Throws
   /// SnapshotError if what is stored cannot be used, std::runtime_error if the store fails.
-  StreamModel* find(const std::string& key);
+  StreamModel* find(const std::string& key) { return find(key, {}); }
+  StreamModel* find(const std::string& key, const Expected& expected);
   /// The same, made if there is none. Throws std::runtime_error as well if there may be no more.
-  StreamModel& of(const std::string& key);
+  StreamModel& of(const std::string& key) { return of(key, {}); }
+  StreamModel& of(const std::string& key, const Expected& expected);
   void put(const std::string& key, std::unique_ptr<StreamModel> model);
   /// The model as it is, for a checkpoint of it alone: if it is in memory, to be finished …
   std::optional<CheckpointImage> image(const std::string& key);
@@ -55,6 +77,17 @@ class Models {
   /// In memory and in the store; false if there is none. Throws std::runtime_error, and all stays
   /// as it was, if the store fails.
   bool forget(const std::string& key);
+
+  /// From here until end_batch() no model that was found or made leaves memory: they are at work.
+  /// Those made have yet to begin: whoever works with one makes its learner, which takes long.
+  void begin_batch();
+  /// Whether the batch should end before this key's model is asked for: so many are at work that
+  /// there is hardly another to make room for it, or it may have to be refused by what they take.
+  bool is_crowded(const std::string& key) const;
+  void end_batch();
+  /// Models will be asked for this key soon: finds it, and fetches from memory what that takes. By
+  /// any thread, while nobody changes anything.
+  Expected expect(const std::string& key) const;
 
   /// A commit begins: each model that the store does not have as it is now is due, and will be
   /// given as it is now. One that is about to change, or to leave, is given first; …
@@ -84,18 +117,6 @@ class Models {
   void set_beside(std::uint64_t bytes) { beside_ = bytes; }
 
  private:
-  struct Entry {
-    std::string key;
-    std::unique_ptr<StreamModel> model;
-    bool changed = false;       // since it was given
-    bool stored = false;        // the store has a state of it, or will have it with the commit
-    std::uint64_t used = 0;     // how many commits had begun then
-    std::uint64_t given = 0;    // the last commit that it was given to; the first is 1
-    std::size_t pending = 0;    // samples that wait in it, when it was looked at last, …
-    std::uint64_t waiting = 0;  // … and what they take
-  };
-  using Place = std::list<Entry>::iterator;
-
   StreamModel* touch(Place entry);
   bool is_unsaved(const Entry& e) const { return e.changed || e.given > done_; }
   bool is_due(const Entry& e) const {
@@ -110,6 +131,7 @@ class Models {
   void refuse() const;
   void erase(Place entry);
   bool let_go(std::size_t at_most);
+  std::size_t may_leave(std::size_t more) const;
 
   MakeLearner make_;
   ModelOptions options_;
@@ -120,6 +142,7 @@ class Models {
   std::size_t try_again_at_ = 0;  // so many models, after the store has failed
   std::list<Entry> models_;       // the last used first
   std::unordered_map<std::string, Place> by_key_;
+  std::uint64_t departures_ = 0;  // of models, so far
   std::size_t stored_in_memory_ = 0;
   std::uint64_t evictions_ = 0;
   std::size_t pending_ = 0;
@@ -127,6 +150,10 @@ class Models {
   std::uint64_t bytes_ = 0;     // of models and keys
   std::uint64_t beside_ = 0;    // of others
   std::size_t state_size_ = 0;  // of the last one that was written
+
+  std::uint64_t batch_ = 0;  // how many have begun
+  bool in_batch_ = false;
+  std::size_t at_work_ = 0;  // models of the batch: the first in the list
 
   std::uint64_t commit_ = 0;  // how many have begun
   std::uint64_t done_ = 0;    // the last that was made

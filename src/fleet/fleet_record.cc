@@ -64,7 +64,7 @@ SchemaRecord schema_of(const Json& json) {
 
 // Answers do not depend on threads.
 StreamSettings without_threads(StreamSettings settings) {
-  settings.jobs = 1;
+  settings.jobs = 0;
   return settings;
 }
 

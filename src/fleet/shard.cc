@@ -152,8 +152,12 @@ void Shard::take(const Input& input, std::vector<Message>& to) {
     take_import(input, out);
   else
     take_record(input, out);
+  passed(input);
+}
+
+void Shard::passed(const Input& input) {
   next_ = input.offset + 1;
-  if (live) return;
+  if (phase_ == Phase::live) return;
   ++replayed_;
   if (next_ >= committed_->offset) finish_replay();
 }
@@ -166,35 +170,49 @@ bool Shard::is_known(std::string_view key, Offset offset) const {
 }
 
 void Shard::take_record(const Input& input, std::vector<Message>* to) {
-  if (!input.key && options_.needs_keys)
-    return refuse(input,
-                  "the message has no key, so that nobody can know which partition it belongs to; "
-                  "write it with the key of its model",
-                  to);
-  try {
-    const std::size_t begins = input.value->find_first_not_of(" \t\r\n");
-    if (begins == input.value->npos || (*input.value)[begins] != '{')
-      throw DataError("it is not a JSON object; write one as the value of every message");
-    reader_.read(*input.value, record_);
-  } catch (const DataError& error) {
-    return refuse(input, error.what(), to);
-  }
-  const Value* const key = record_.find(key_field_, key_at_);
-  model_key_ = key == nullptr ? std::string() : key->text;
+  if (arrivals_.empty()) arrivals_.emplace_back();
+  Arrival& arrival = arrivals_.front();
+  read(input, reader_, arrival);
+  if (arrival.is_problem) return refuse(input, arrival.problem, to);
+  model_key_ = key_of(arrival.record, key_at_);
   if (is_known(model_key_, input.offset)) return;
-  const Answer* said = engine_.take(record_);
+  const Answer* said = engine_.take(arrival.record);
   const bool refused = said->status == Answer::Status::refused;
   text_.clear();
   if (refused) {
     const std::string reason(said->reason);
     text_ = refusal(input, reason);
-    answer(input, entry_for(model_key_), true, reason, to);
+    answer(input, entry_for(model_key_, engine_.knows(model_key_)), true, reason, to);
   } else {
     writer_.write(*said, text_);
     text_.pop_back();  // the line's end
-    answer(input, entry_for(model_key_), false, {}, to);
+    answer(input, entry_for(model_key_, engine_.knows(model_key_)), false, {}, to);
   }
   engine_.learn();
+}
+
+void Shard::read(const Input& input, RecordReader& reader, Arrival& arrival) const {
+  arrival.is_problem = !input.key && options_.needs_keys;
+  if (arrival.is_problem) {
+    arrival.problem =
+        "the message has no key, so that nobody can know which partition it belongs to; "
+        "write it with the key of its model";
+    return;
+  }
+  try {
+    const std::size_t begins = input.value->find_first_not_of(" \t\r\n");
+    if (begins == input.value->npos || (*input.value)[begins] != '{')
+      throw DataError("it is not a JSON object; write one as the value of every message");
+    reader.read(*input.value, arrival.record);
+  } catch (const DataError& error) {
+    arrival.is_problem = true;
+    arrival.problem = error.what();
+  }
+}
+
+std::string Shard::key_of(const Record& record, std::size_t& at) const {
+  const Value* const key = record.find(key_field_, at);
+  return key == nullptr ? std::string() : key->text;
 }
 
 void Shard::take_import(const Input& input, std::vector<Message>* to) {
@@ -209,7 +227,7 @@ void Shard::take_import(const Input& input, std::vector<Message>* to) {
     return refuse(input, fmt::format("the model cannot be imported: {}", error.what()), to);
   }
   text_ = answer_for(model_key_, "imported");
-  answer(input, entry_for(model_key_), false, {}, to);
+  answer(input, entry_for(model_key_, engine_.knows(model_key_)), false, {}, to);
 }
 
 void Shard::take_tombstone(const Input& input, std::vector<Message>* to) {
@@ -271,10 +289,10 @@ void Shard::answer(const Input& input, Entry* key, bool refused, std::string_vie
 // ---- Keys.
 
 // nullptr: there is no model of it.
-Shard::Entry* Shard::entry_for(const std::string& key) {
+Shard::Entry* Shard::entry_for(const std::string& key, bool has_model) {
   if (key.empty()) return nullptr;
   if (const auto known = keys_.find(key); known != keys_.end()) return &*known;
-  if (!engine_.knows(key)) return nullptr;
+  if (!has_model) return nullptr;
   Entry& entry = *keys_.emplace(key, Key{}).first;
   key_bytes_ += key.size();
   checksum_ += part_of_checksum(key, first_chain);

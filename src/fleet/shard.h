@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "engine/engine.h"
 #include "fleet/log.h"
 #include "fleet/progress.h"
+#include "ports/arrival.h"
 #include "stream/answers.h"
 
 namespace kalstream::fleet {
@@ -56,6 +58,8 @@ class Shard {
   /// Takes the next input; once live, appends what is to be written. Throws ReplayDiffers;
   /// StoreError if a model cannot be had from the store: then the shard has to be restored.
   void take(const Input& input, std::vector<Message>& to);
+  /// Takes the next few of these, by several threads, with the same results; how many it has taken.
+  std::size_t take_many(std::span<const Input> inputs, std::vector<Message>& to, Workers& workers);
   Offset next() const { return next_; }  ///< input to be taken; `beginning` before the first
 
   /// A snapshot is due when the model's first input that none includes lies between a half and the
@@ -104,13 +108,18 @@ class Shard {
   void use_snapshot(const std::string& key, const Snapshot& snapshot);
   bool is_known(std::string_view key, Offset offset) const;
   void take_record(const Input& input, std::vector<Message>* to);
+  void read(const Input& input, RecordReader& reader, Arrival& arrival) const;
+  std::string key_of(const Record& record, std::size_t& at) const;
+  std::size_t records_in(std::span<const Input> inputs) const;
+  void tell(const Input& input, std::size_t k, std::size_t turn, std::vector<Message>* to);
+  void passed(const Input& input);
   void take_import(const Input& input, std::vector<Message>* to);
   void take_tombstone(const Input& input, std::vector<Message>* to);
   void refuse(const Input& input, std::string_view reason, std::vector<Message>* to);
   std::string refusal(const Input& input, std::string_view reason) const;
   void answer(const Input& input, Entry* key, bool refused, std::string_view reason,
               std::vector<Message>* to);
-  Entry* entry_for(const std::string& key);
+  Entry* entry_for(const std::string& key, bool has_model);
   void changed(Entry& key, Offset offset);
   void saved(Entry& key, Offset included);
   void set_chain(Entry& key, Chain chain);
@@ -124,10 +133,15 @@ class Shard {
   std::string key_field_;
   AnswerWriter writer_;
   RecordReader reader_;
-  Record record_;
-  std::size_t key_at_ = 0;
-  std::string model_key_;  // of the input at work
-  std::string text_;       // of its answer
+  std::size_t key_at_ = 0;  // of its field, in the last record
+  std::string model_key_;   // of the input at work
+  std::string text_;        // of its answer
+
+  // Of several inputs at a time.
+  std::vector<RecordReader> readers_;  // for each thread its own
+  std::vector<Arrival> arrivals_;
+  std::vector<std::string> texts_;
+  std::vector<std::string> model_keys_;
 
   std::optional<Progress> committed_;
   std::unordered_map<std::string, Snapshot> snapshots_read_;  // that are not models yet

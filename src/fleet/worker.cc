@@ -38,6 +38,8 @@ Worker::Worker(WorkerOptions options, Log& log)
       log_(log),
       program_bytes_(resident_bytes()),
       transactor_(log, options_.has_thread, [this](Batch batch) { keep(std::move(batch)); }) {
+  const std::size_t threads = workers_for(options_.jobs, options_.jobs);
+  if (threads > 1) workers_ = std::make_unique<Workers>(threads);
   options_.shard.engine.memory = options_.memory;
   options_.shard.engine.max_models = std::numeric_limits<std::size_t>::max();
   log_.join(*this);
@@ -258,46 +260,73 @@ void Worker::restart(int partition, const std::string& why) {
 void Worker::take_inputs(Milliseconds most) {
   const bool is_idle = waiting_.empty() && batch_.empty() && !held_.empty();
   const Milliseconds wait = is_idle ? most : std::min(most, 5ms);
-  const auto inputs = log_.poll_inputs(std::size_t{inputs_at_once}, wait);
+  std::span<const Input> inputs = log_.poll_inputs(std::size_t{inputs_at_once}, wait);
   if (inputs.empty()) return;
-  auto before = Clock::now();
-  const auto begin = before;
-  for (const Input& input : inputs) {
-    const auto found = held_.find(input.partition);
-    if (found == held_.end() || input.offset < found->second.shard->next()) continue;
-    Held& held = found->second;
-    const bool was_live = held.shard->phase() == Shard::Phase::live;
-    if (was_live && batch_.empty()) batch_begun_ = before;
-    try {
-      held.shard->take(input, batch_.messages);
-    } catch (const StoreError& error) {
-      restart(input.partition, error.what());
-      continue;
-    } catch (const ReplayDiffers& error) {
-      if (!held.by_cache) throw;
-      restore_without_cache(input.partition, error.what());
-      continue;
-    }
-    const auto now = Clock::now();
-    const double took = seconds(now - before);
-    before = now;
-    if (!was_live && held.shard->phase() == Shard::Phase::live) became_live(held);
-    if (!was_live) continue;
-    // What has to be taken again after a crash is bounded by what is taken between two snapshots.
-    const Offset since = held.shard->next() - std::max<Offset>(0, held.given.offset);
-    is_full_ = is_full_ || (since >= held.shard->snapshot_every() / 2 && since >= inputs_at_once);
-    ++inputs_;
-    work_.record(took);
-    remember_slow(*held.shard, input.key.value_or(""), took);
+  const auto begin = Clock::now();
+  if (workers_) {  // those of a partition together, in their order
+    inputs_by_partition_.assign(inputs.begin(), inputs.end());
+    std::ranges::stable_sort(inputs_by_partition_, {}, &Input::partition);
+    inputs = inputs_by_partition_;
   }
-  busy_seconds_ += seconds(before - begin);
-  const double each = seconds(before - begin) / static_cast<double>(inputs.size());
+  for (std::size_t done = 0; done < inputs.size();) {
+    const auto is_of_another = [&](const Input& i) {
+      return i.partition != inputs[done].partition;
+    };
+    const auto rest = inputs.subspan(done);
+    const auto ends = std::ranges::find_if(rest, is_of_another);
+    const auto count = workers_ ? static_cast<std::size_t>(ends - rest.begin()) : 1;
+    take_inputs_of(inputs[done].partition, rest.first(count));
+    done += count;
+  }
+  const double took = seconds(Clock::now() - begin);
+  busy_seconds_ += took;
+  const double each = took / static_cast<double>(inputs.size());
   const double weight = std::min(1.0, static_cast<double>(inputs.size()) / 10'000);
   seconds_per_input_ =
       seconds_per_input_ == 0 ? each : seconds_per_input_ + weight * (each - seconds_per_input_);
 }
 
-void Worker::remember_slow(const Shard&, std::string_view key, double took) {
+void Worker::take_inputs_of(int partition, std::span<const Input> inputs) {
+  while (!inputs.empty()) {
+    const auto found = held_.find(partition);
+    if (found == held_.end()) return;
+    Held& held = found->second;
+    if (inputs.front().offset < held.shard->next()) {
+      inputs = inputs.subspan(1);
+      continue;
+    }
+    const auto before = Clock::now();
+    const bool was_live = held.shard->phase() == Shard::Phase::live;
+    if (was_live && batch_.empty()) batch_begun_ = before;
+    std::size_t count = 1;
+    try {
+      if (workers_)
+        count = held.shard->take_many(inputs, batch_.messages, *workers_);
+      else
+        held.shard->take(inputs.front(), batch_.messages);
+    } catch (const StoreError& error) {
+      return restart(partition, error.what());
+    } catch (const ReplayDiffers& error) {
+      if (!held.by_cache) throw;
+      return restore_without_cache(partition, error.what());
+    }
+    const double took = seconds(Clock::now() - before) / static_cast<double>(count);
+    if (!was_live && held.shard->phase() == Shard::Phase::live) became_live(held);
+    const auto taken = inputs.first(count);
+    inputs = inputs.subspan(count);
+    if (!was_live) continue;
+    // What has to be taken again after a crash is bounded by what is taken between two snapshots.
+    const Offset since = held.shard->next() - std::max<Offset>(0, held.given.offset);
+    is_full_ = is_full_ || (since >= held.shard->snapshot_every() / 2 && since >= inputs_at_once);
+    inputs_ += count;
+    for (const Input& input : taken) {
+      work_.record(took);
+      remember_slow(input.key.value_or(""), took);
+    }
+  }
+}
+
+void Worker::remember_slow(std::string_view key, double took) {
   constexpr std::size_t enough = 5;
   if (slow_.size() == enough && took <= slow_.back().seconds) return;
   const auto same = std::ranges::find(slow_, key, &SlowKey::key);

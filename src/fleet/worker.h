@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 
+#include "core/workers.h"
 #include "fleet/log.h"
 #include "fleet/shard.h"
 #include "fleet/snapshot_cache.h"
@@ -32,6 +33,7 @@ struct WorkerOptions {
   SnapshotCache* cache = nullptr;            ///< of snapshots, on the local disk; may be nullptr
   System* system = &System::real();          ///< of the spill
   bool has_thread = true;                    ///< for transactions
+  std::size_t jobs = 1;                      ///< threads that share the models
 };
 
 /// Answers each input once: answers, offsets and due snapshots are committed together. What it
@@ -84,6 +86,7 @@ class Worker final : private GroupListener {
   void read_state(Milliseconds most);
   void end_state(int partition);
   void take_inputs(Milliseconds most);
+  void take_inputs_of(int partition, std::span<const Input> inputs);
   void became_live(Held& held);
   void restart(int partition, const std::string& why);
   bool is_full() const { return is_full_ || is_behind_; }
@@ -97,7 +100,7 @@ class Worker final : private GroupListener {
   void share_memory();
   void tell_status();
   Offset snapshot_every_of(const Shard& shard) const;
-  void remember_slow(const Shard& shard, std::string_view key, double seconds);
+  void remember_slow(std::string_view key, double seconds);
 
   WorkerOptions options_;
   Log& log_;
@@ -131,6 +134,8 @@ class Worker final : private GroupListener {
   double restore_seconds_ = 0;
   std::uint64_t snapshots_ = 0;
   std::string told_failure_;
+  std::unique_ptr<Workers> workers_;  // if there are several
+  std::vector<Input> inputs_by_partition_;
   Transactor transactor_;  // last: its thread uses the log
 };
 

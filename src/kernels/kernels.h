@@ -43,6 +43,32 @@ struct RmsPropStep {
   double gradient_scale, pull;
 };
 
+/// Eight linear models of n inputs and a constant, m = n + 1 weights, interleaved (kernels above).
+struct RlsModels {
+  double *x_count, *d_count;  // 8: samples, and of them those with a target
+  double *mean, *sum_sq;      // 8n: of the inputs, by Welford's recursion
+  double *d_mean, *d_sum_sq;  // 8: of the target
+  double *theta, *D;          // 8m
+  double* P;                  // 8·m(m−1)/2
+};
+
+/// What they are learnt by (docs/batches.md).
+struct RlsRules {
+  double noise, q;        // of the target, standardised; added to variances with every update
+  double scale;           // of the inputs, standardised
+  double reach, horizon;  // of the moments: deviations, samples
+  double largest;         // beyond it a number cannot be used
+};
+
+/// What became of a model's sample.
+enum RlsOutcome : int {
+  rls_applied,
+  rls_missing,           // no target: the moments of the inputs have moved on
+  rls_refused,           // cannot be used: nothing has changed
+  rls_not_finite,        // only the moments have moved on
+  rls_not_a_covariance,  // the same
+};
+
 struct Kernels {
   const char* name;
 
@@ -147,6 +173,17 @@ struct Kernels {
   /// v⁺ = βv + (1−β)g²;  θ⁺ = θ − μ g/(√v⁺ + ε). Returns as adam.
   bool (*rmsprop)(std::size_t n, const RmsPropStep& step, const double* g, const double* theta,
                   const double* v, double largest, double* theta_new, double* v_new);
+
+  /// Recursive least squares of eight models, each on its own. x: 8n, interleaved; work: 32m.
+  ///   h = [x' ; 1],  x' = scale·(x − mean)/deviation within ±reach, by moments that include x;
+  ///   d̂ = d_mean + d_deviation·θᵀh;  not a number where x cannot be used
+  void (*rls_predict)(std::size_t n, const RlsModels& models, const RlsRules& rules,
+                      const double* x, double* work, double* d_hat);
+  /// The same, and with d (8; not a number: missing), d' as x' but by moments before d:
+  ///   S = hᵀPh + noise;  w = Ph/√S;  θ ← θ + w(d' − θᵀh)/√S;  P ← P − wwᵀ + qI
+  /// whole or not at all, and then the moments. outcome: 8 of RlsOutcome.
+  void (*rls_learn)(std::size_t n, const RlsModels& models, const RlsRules& rules, const double* x,
+                    const double* d, double* work, double* d_hat, double* outcome);
 };
 
 /// The kernels at work (dispatch.h says how they are chosen).

@@ -648,6 +648,64 @@ TEST_P(Kernels, FirstOrderRules) {
   });
 }
 
+// Eight linear models through a stream; one has no sample now and then, one no target.
+TEST_P(Kernels, LinearModels) {
+  const kernels::RlsRules rules{
+      .noise = 1, .q = 1e-3, .scale = 0.5, .reach = 10, .horizon = 50, .largest = 1e100};
+  for_sizes(11, [&](std::size_t n, Rng& rng) {
+    const std::size_t m = n + 1;
+    struct Models {
+      Vector all;
+      kernels::RlsModels of;
+    };
+    const auto make = [&] {
+      Models models{Vector(width * (4 + 2 * n + 2 * m + m * n / 2) + 1, 0.0), {}};
+      double* at = models.all.data();
+      const auto next = [&](std::size_t count) { return std::exchange(at, at + width * count); };
+      models.of = {.x_count = next(1),
+                   .d_count = next(1),
+                   .mean = next(n),
+                   .sum_sq = next(n),
+                   .d_mean = next(1),
+                   .d_sum_sq = next(1),
+                   .theta = next(m),
+                   .D = next(m),
+                   .P = next(m * n / 2)};
+      std::fill_n(models.of.D, width * m, 1.0);
+      models.all.back() = 42;
+      return models;
+    };
+    Models one = make();
+    Models other = make();
+    Vector work(4 * width * m);
+    for (int t = 0; t < 120; ++t) {
+      Vector x = normals(rng, width * n);
+      Vector d = normals(rng, width);
+      for (std::size_t l = 0; l < width; ++l) d[l] += 3 * x[l];
+      if (t % 5 == 1) x[2] = nan;
+      if (t % 5 == 2) d[3] = nan;
+      if (t % 5 == 3) d[4] = infinity;
+      Vector said(3 * width, 0.0);
+      Vector expected(3 * width, 0.0);
+      const auto run = [&](const kernels::Kernels& with, Models& models, Vector& out) {
+        with.rls_predict(n, models.of, rules, x.data(), work.data(), out.data());
+        with.rls_learn(n, models.of, rules, x.data(), d.data(), work.data(), out.data() + width,
+                       out.data() + 2 * width);
+      };
+      run(tested, one, said);
+      run(reference(), other, expected);
+      for (std::size_t k = 0; k < said.size(); ++k) {
+        EXPECT_EQ(std::isnan(said[k]), std::isnan(expected[k])) << k;
+        if (std::isnan(said[k])) continue;
+        EXPECT_NEAR(said[k], expected[k], 1e-9) << k << ' ' << t;
+      }
+      EXPECT_EQ(said[2 * width + 2], t % 5 == 1 ? kernels::rls_refused : kernels::rls_applied);
+      EXPECT_TRUE(near(one.all, other.all, 1e-9));
+    }
+    EXPECT_EQ(one.all.back(), 42);
+  });
+}
+
 INSTANTIATE_TEST_SUITE_P(Targets, Kernels,
                          testing::ValuesIn(kernels::available_targets().begin(),
                                            kernels::available_targets().end()),

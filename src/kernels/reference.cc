@@ -2,6 +2,7 @@
 // others.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "kernels/kernels.h"
 
@@ -323,6 +324,120 @@ bool rmsprop(std::size_t n, const RmsPropStep& s, const double* g, const double*
   return usable;
 }
 
+// ---- Linear models.
+
+struct Moments {
+  double mean = 0, sum_sq = 0;
+
+  double deviation(double count) const {
+    const double s = std::sqrt(sum_sq / count);
+    return count >= 2 && s > 1e-12 * std::abs(mean) && s > 0 ? s : 1;
+  }
+  Moments with(const RlsRules& rules, double count, double value) const {
+    if (count >= 3 && sum_sq > 0) {
+      const double edge = rules.reach * deviation(count);
+      value = std::clamp(value, mean - edge, mean + edge);
+    }
+    const double n = std::min(count, rules.horizon);
+    const double before = value - mean;
+    if (count <= rules.horizon) return {mean + before / n, sum_sq + before * before * (1 - 1 / n)};
+    return {mean + before / n, count * (1 - 1 / n) * (sum_sq / (count - 1) + before * before / n)};
+  }
+  double standardised(const RlsRules& rules, double count, double value) const {
+    return std::clamp((value - mean) / deviation(count), -rules.reach, rules.reach);
+  }
+};
+
+// Of model l: h into work, d̂ in its units; false if x cannot be used.
+bool rls_look(std::size_t n, const RlsModels& m, const RlsRules& rules, const double* x,
+              std::size_t l, double* h, double& y) {
+  y = 0;
+  for (std::size_t j = 0; j < n; ++j) {
+    const std::size_t at = width * j + l;
+    if (!(std::abs(x[at]) <= rules.largest)) return false;
+    const double count = m.x_count[l] + 1;
+    const Moments now = Moments{m.mean[at], m.sum_sq[at]}.with(rules, count, x[at]);
+    h[at] = rules.scale * now.standardised(rules, count, x[at]);
+    y += m.theta[at] * h[at];
+  }
+  h[width * n + l] = 1;
+  y += m.theta[width * n + l];
+  return true;
+}
+
+double in_units_of_target(const RlsModels& m, std::size_t l, double y) {
+  const Moments d{m.d_mean[l], m.d_sum_sq[l]};
+  return d.mean + d.deviation(m.d_count[l]) * y;
+}
+
+void rls_predict(std::size_t n, const RlsModels& m, const RlsRules& rules, const double* x,
+                 double* work, double* d_hat) {
+  for (std::size_t l = 0; l < width; ++l) {
+    double y = 0;
+    const bool usable = rls_look(n, m, rules, x, l, work, y);
+    d_hat[l] = usable ? in_units_of_target(m, l, y) : std::numeric_limits<double>::quiet_NaN();
+  }
+}
+
+// θ and P of model l, by h in work and the error e.
+RlsOutcome rls_update(std::size_t rows, const RlsModels& m, const RlsRules& rules, std::size_t l,
+                      const double* h, double e, double* w) {
+  for (std::size_t i = 0; i < rows; ++i) w[width * i + l] = m.D[width * i + l] * h[width * i + l];
+  for (std::size_t i = 0, at = l; i < rows; ++i)
+    for (std::size_t j = 0; j < i; ++j, at += width) {
+      w[width * i + l] += m.P[at] * h[width * j + l];
+      w[width * j + l] += m.P[at] * h[width * i + l];
+    }
+  double s = 0;
+  for (std::size_t i = 0; i < rows; ++i) s += h[width * i + l] * w[width * i + l];
+  const double root = std::sqrt(s + rules.noise);
+  bool finite = std::isfinite(s);
+  bool sound = s >= 0;
+  for (std::size_t i = l; i < width * rows; i += width) {
+    w[i] /= root;
+    finite &= std::isfinite(m.D[i] - w[i] * w[i]) &&
+              std::abs(m.theta[i] + w[i] * e / root) <= rules.largest;
+    sound &= m.D[i] - w[i] * w[i] + rules.q > 0;
+  }
+  if (!finite) return rls_not_finite;
+  if (!sound) return rls_not_a_covariance;
+  for (std::size_t i = l; i < width * rows; i += width) {
+    m.D[i] += rules.q - w[i] * w[i];
+    m.theta[i] += w[i] * e / root;
+  }
+  for (std::size_t i = 0, at = l; i < rows; ++i)
+    for (std::size_t j = 0; j < i; ++j, at += width) m.P[at] -= w[width * i + l] * w[width * j + l];
+  return rls_applied;
+}
+
+void rls_learn(std::size_t n, const RlsModels& m, const RlsRules& rules, const double* x,
+               const double* d, double* work, double* d_hat, double* outcome) {
+  double* const w = work + width * (n + 1);
+  for (std::size_t l = 0; l < width; ++l) {
+    double y = 0;
+    const bool missing = std::isnan(d[l]);
+    const bool usable =
+        rls_look(n, m, rules, x, l, work, y) && (missing || std::abs(d[l]) <= rules.largest);
+    d_hat[l] = usable ? in_units_of_target(m, l, y) : std::numeric_limits<double>::quiet_NaN();
+    outcome[l] = usable ? rls_missing : rls_refused;
+    if (!usable) continue;
+    if (!missing) {
+      const Moments before{m.d_mean[l], m.d_sum_sq[l]};
+      const double wanted = m.d_count[l] < 2 ? 0 : before.standardised(rules, m.d_count[l], d[l]);
+      outcome[l] = rls_update(n + 1, m, rules, l, work, wanted - y, w);
+      const Moments now = before.with(rules, ++m.d_count[l], d[l]);
+      m.d_mean[l] = now.mean;
+      m.d_sum_sq[l] = now.sum_sq;
+    }
+    ++m.x_count[l];
+    for (std::size_t j = l; j < width * n; j += width) {
+      const Moments now = Moments{m.mean[j], m.sum_sq[j]}.with(rules, m.x_count[l], x[j]);
+      m.mean[j] = now.mean;
+      m.sum_sq[j] = now.sum_sq;
+    }
+  }
+}
+
 }  // namespace
 
 extern const Kernels reference;
@@ -350,6 +465,8 @@ const Kernels reference = {.name = "reference",
                            .tanh_backward = tanh_backward,
                            .outer_products = outer_products,
                            .adam = adam,
-                           .rmsprop = rmsprop};
+                           .rmsprop = rmsprop,
+                           .rls_predict = rls_predict,
+                           .rls_learn = rls_learn};
 
 }  // namespace kalstream::kernels

@@ -15,12 +15,27 @@ namespace kalstream {
 
 class Archive;
 class Record;
+class Workers;
 struct Answer;
+struct Arrival;
 
 using Bytes = std::vector<std::byte>;
 
+/// Where a record has come from, and when.
+class Origin {
+ public:
+  virtual ~Origin() = default;
+
+  virtual const std::string& name() const = 0;
+  virtual std::uint64_t line() const = 0;  ///< number of the last one, from 1
+  /// Since when the last one has been there, as far as that can be known.
+  virtual std::chrono::steady_clock::time_point arrival() const = 0;
+  /// Of it, for messages: "log.csv:17".
+  std::string place() const { return name() + ':' + std::to_string(line()); }
+};
+
 /// Records, one after the other, each with a place that can be gone back to.
-class Source {
+class Source : public Origin {
  public:
   enum class Event : std::uint8_t {
     record,   ///< there is one
@@ -29,19 +44,15 @@ class Source {
     end,      ///< there will be no more
   };
 
-  virtual ~Source() = default;
-
   /// Waits no longer than `most`, or until woken. Throws std::runtime_error if it cannot be read
   /// any more.
   virtual Event next(Record& record, std::chrono::milliseconds most) = 0;
   virtual const std::string& problem() const = 0;
+  /// The next few: the first as next() waits for it, and what is there with it, up to so many. Each
+  /// is a record, a problem, or says nothing. Threads may share what can be shared.
+  virtual Event next_few(std::vector<Arrival>& to, std::size_t most_records,
+                         std::chrono::milliseconds most, Workers& workers);
 
-  /// Since when the last one has been there, as far as that can be known.
-  virtual std::chrono::steady_clock::time_point arrival() const = 0;
-
-  virtual std::uint64_t line() const = 0;  ///< number of the last one, from 1
-  virtual std::string place() const = 0;   ///< of it, for messages: "log.csv:17"
-  virtual const std::string& name() const = 0;
   virtual bool is_json() const = 0;  ///< how its records are written
 
   virtual std::uint64_t memory() const { return 0; }  ///< that it takes for what it has read
@@ -60,6 +71,10 @@ class Sink {
   virtual ~Sink() = default;
 
   virtual void write(const Answer& answer) = 0;
+  /// The same in two steps: what can be done beforehand, for each answer by any thread, …
+  virtual void prepare(const Answer& /*answer*/, std::string& /*text*/) const {}
+  /// … and the rest, in their order.
+  virtual void write_prepared(const Answer& answer, const std::string& /*text*/) { write(answer); }
   /// Lets them all go out. False if it was told to stop waiting for a reader who does not read;
   /// while it waits, `meanwhile` is called again and again. Throws std::runtime_error if they
   /// cannot be written any more.

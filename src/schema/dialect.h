@@ -28,6 +28,7 @@ struct Dialect {
   std::vector<std::string> columns;  ///< of delimited text and of arrays; empty: not yet known
 
   void exchange(Archive& archive);
+  bool operator==(const Dialect&) const = default;
 };
 
 }  // namespace kalstream

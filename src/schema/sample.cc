@@ -163,6 +163,11 @@ void SampleReader::take_time(const Record& record, Sample& sample) {
   if (sample.has_moment && has_date) sample.tick = sample.moment;
 }
 
+bool SampleReader::has_categories() const {
+  return std::ranges::any_of(
+      inputs_, [&](const Part& part) { return schema_.fields[part.field].slots > 0; });
+}
+
 std::string SampleReader::missing_inputs(const Sample& sample) const {
   std::string missing;
   std::size_t at = 0;

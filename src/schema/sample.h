@@ -47,6 +47,9 @@ class SampleReader {
 
   const Schema& schema() const { return schema_; }
 
+  /// Whether what it reads depends on what it has read before: then it has to be in order.
+  bool has_categories() const;
+
   /// Fields among the inputs that have no number in the last record, by name, quoted.
   std::string missing_inputs(const Sample& sample) const;
 

@@ -113,8 +113,6 @@ Source::Event BodyRecords::next(Record& record, std::chrono::milliseconds) {
   }
 }
 
-std::string BodyRecords::place() const { return name_ + ':' + std::to_string(line_); }
-
 void BodyRecords::exchange(Archive& archive) {
   archive.count(line_);
   archive.count(entry);

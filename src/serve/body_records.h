@@ -28,7 +28,6 @@ class BodyRecords final : public Source {
   const std::string& problem() const override { return problem_; }
   std::chrono::steady_clock::time_point arrival() const override { return arrival_; }
   std::uint64_t line() const override { return line_; }
-  std::string place() const override;
   const std::string& name() const override { return name_; }
   bool is_json() const override { return kind_ != Input::Kind::csv; }
 

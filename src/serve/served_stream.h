@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 
+#include "core/workers.h"
 #include "engine/engine.h"
 #include "ports/ports.h"
 #include "serve/board.h"
@@ -26,6 +27,7 @@ namespace kalstream::serve {
 /// What all streams of a service have in common.
 struct StreamSurroundings {
   WorkThreads& threads;
+  SharedWorkers& workers;  ///< for a request with many samples of many keys
   PointBudget& points;
   BoardLimits board;
   Cadence cadence;
@@ -111,6 +113,9 @@ class ServedStream : public std::enable_shared_from_this<ServedStream>, private 
   void replay(const Input& input);
   bool step(Work& work, Clock::time_point until);
   void work_through(Work& work, Clock::time_point until);
+  bool take_next(Work& work);
+  bool take_few(Work& work);
+  void write(const Answer& answer, const std::string& prepared, Work& work);
   const Answer* take(Source::Event event);
   void see_engine();
   void settle();

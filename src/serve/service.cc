@@ -23,6 +23,7 @@ Service::Service(ServiceOptions options, System& system)
       options_(std::move(options)),
       lock_(made(options_.folder, system) + "/lock", system),
       points_(options_.points),
+      workers_(workers_for(options_.threads, options_.threads)),
       threads_(std::make_unique<WorkThreads>(options_.threads)) {
   std::vector<std::string> names;
   const std::string all = options_.folder + "/streams";
@@ -53,6 +54,7 @@ std::string Service::folder_of(const std::string& name) const {
 
 StreamSurroundings Service::surroundings() {
   return {.threads = *threads_,
+          .workers = workers_,
           .points = points_,
           .board = options_.board,
           .cadence = options_.cadence,

@@ -86,6 +86,7 @@ class Service final : public Boards {
   mutable std::mutex mutex_;  // of what follows
   std::map<std::string, Stream> streams_;
   std::map<std::string, bool> leaving_;   // being removed
+  SharedWorkers workers_;                 // beside the threads
   std::unique_ptr<WorkThreads> threads_;  // the first to go
 };
 

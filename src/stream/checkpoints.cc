@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 #include <utility>
 
@@ -55,6 +56,12 @@ bool Checkpoints::is_due() const {
   if (asked_) return true;
   if (cadence_.samples > 0) return engine_.counts().samples - samples_ >= cadence_.samples;
   return source_.line() != line_ && Clock::now() - last_ >= cadence_.time;
+}
+
+std::uint64_t Checkpoints::records_until_due() const {
+  if (cadence_.samples == 0) return std::numeric_limits<std::uint64_t>::max();
+  const std::uint64_t since = engine_.counts().samples - samples_;
+  return since < cadence_.samples ? cadence_.samples - since : 1;
 }
 
 void Checkpoints::look_at_clock(bool asked, bool idle) {

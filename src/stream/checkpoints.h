@@ -40,6 +40,8 @@ class Checkpoints {
   void look_at_clock(bool asked, bool idle);
   /// Goes on with one that is under way.
   void go_on(bool idle);
+  /// Records that can be taken before it may be due.
+  std::uint64_t records_until_due() const;
   /// How long to wait for a record before there is something to do here.
   std::chrono::milliseconds patience() const;
 

@@ -1,5 +1,6 @@
 #include "stream/driver.h"
 
+#include <algorithm>
 #include <thread>
 
 #include "data/dataset.h"
@@ -9,14 +10,25 @@ namespace kalstream {
 
 using namespace std::chrono_literals;
 
+namespace {
+
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+}  // namespace
+
 Driver::Driver(DriverOptions options, Source& source, StateStore* store, Signals& signals)
     : strict_(options.strict),
       source_(source),
+      spot_(source),
       signals_(signals),
-      monitor_(std::move(options.monitor), source),
+      monitor_(std::move(options.monitor), spot_),
       engine_(std::move(options.engine), store, &monitor_) {
   if (store != nullptr)
     checkpoints_ = std::make_unique<Checkpoints>(source, engine_, *store, options.cadence);
+  const std::size_t threads = workers_for(options.jobs, options.jobs);
+  if (threads > 1 && engine_.has_keys() && !strict_) workers_ = std::make_unique<Workers>(threads);
 }
 
 void Driver::resume() {
@@ -46,37 +58,29 @@ void Driver::run(Sink& sink) {
 void Driver::loop(Sink& sink) {
   monitor_.look_at_clock(engine_, checkpoints_.get(), /*at_once=*/true);
   while (!signals_.stop()) {
-    const auto event = source_.next(record_, checkpoints_ ? checkpoints_->patience() : 200ms);
-    if (event == Source::Event::end || !handle(event, sink)) return;
-    look_at_clock(/*idle=*/event == Source::Event::idle);
+    const auto most = checkpoints_ ? checkpoints_->patience() : 200ms;
+    const bool few = workers_ && engine_.takes_many();
+    const auto event = few ? source_.next_few(arrivals_, most_at_once(), most, *workers_)
+                           : source_.next(record_, most);
+    if (event == Source::Event::end) return;
+    const bool idle = event == Source::Event::idle;
+    if (!idle) {
+      const bool is_record = event == Source::Event::record;
+      const bool gone =
+          few ? handle_few(sink) : handle(is_record ? &record_ : nullptr, source_.problem(), sink);
+      if (!gone) return;
+    }
+    look_at_clock(idle);
   }
-}
-
-// False if the stream was told to stop before the answer could go out.
-bool Driver::handle(Source::Event event, Sink& sink) {
-  if (event == Source::Event::idle) return true;
-  const auto begin = std::chrono::steady_clock::now();
-  const bool was_settled = engine_.settled();
-  delivered_ = false;
-  const Answer* answer =
-      event == Source::Event::problem ? engine_.refuse(source_.problem()) : take();
-  if (!was_settled && engine_.settled()) {
-    monitor_.begin(engine_);
-    for (const std::string& remark : remarks(engine_.schema())) monitor_.say(remark);
-  }
-  for (const std::string& remark : engine_.take_remarks()) monitor_.say(remark);
-  delivered_ = answer == nullptr || deliver(*answer, sink);
-  engine_.learn();
-  monitor_.worked(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
-  return delivered_;
 }
 
 // A store that cannot be read now may be later: until then the record waits, and all behind it. One
 // that is damaged is mended by the next start.
-const Answer* Driver::take() {
+template <class Take>
+auto Driver::take_patiently(const Take& take) {
   for (bool again = false;; again = true) {
     try {
-      return engine_.take(record_);
+      return take();
     } catch (const StoreError& error) {
       if (!again) continue;
       if (signals_.stop() || dynamic_cast<const StoreDamaged*>(&error) != nullptr) throw;
@@ -88,19 +92,98 @@ const Answer* Driver::take() {
   }
 }
 
-bool Driver::deliver(const Answer& answer, Sink& sink) {
-  Answer placed = answer;
-  std::string reason;
-  if (answer.status == Answer::Status::refused) {
-    reason = source_.place() + ": " + std::string(answer.reason);
-    if (strict_) throw DataError(reason);
-    placed.reason = reason;
-    placed.line = source_.line();
+// One record, or (nullptr) what could not be read as one. False if the stream was told to stop
+// before the answer could go out.
+bool Driver::handle(const Record* record, const std::string& problem, Sink& sink) {
+  const auto begin = std::chrono::steady_clock::now();
+  const bool was_settled = engine_.settled();
+  delivered_ = false;
+  const Answer* answer = record == nullptr ? engine_.refuse(problem)
+                                           : take_patiently([&] { return engine_.take(*record); });
+  if (!was_settled && engine_.settled()) {
+    monitor_.begin(engine_);
+    for (const std::string& remark : remarks(engine_.schema())) monitor_.say(remark);
   }
-  sink.write(placed);
-  const bool gone = sink.flush([this] { wait_for_reader(); });
-  monitor_.answered(placed, engine_);
+  for (const std::string& remark : engine_.take_remarks()) monitor_.say(remark);
+  if (answer == nullptr) {
+    delivered_ = true;
+  } else {
+    sink.write(placed(*answer));
+    delivered_ = sink.flush([this] { wait_for_reader(); });
+    monitor_.answered(placed_, engine_);
+    monitor_.delivered(spot_.arrival());
+  }
+  engine_.learn();
+  monitor_.worked(seconds_since(begin));
+  return delivered_;
+}
+
+// So many that others are not kept waiting for long, and that a checkpoint begins where it would.
+std::size_t Driver::most_at_once() const {
+  constexpr double not_long = 0.01;  // seconds
+  constexpr double at_first = 64;
+  constexpr double most = 1024;
+  const auto fewest = static_cast<double>(2 * workers_->size());
+  const double records = seconds_per_record_ > 0 ? not_long / seconds_per_record_ : at_first;
+  const auto wanted = static_cast<std::uint64_t>(std::clamp(records, fewest, most));
+  return checkpoints_ ? std::min(wanted, checkpoints_->records_until_due()) : wanted;
+}
+
+// A single one is answered before it is learnt from.
+bool Driver::handle_few(Sink& sink) {
+  if (arrivals_.size() > 1) return handle_many(sink);
+  const Arrival& one = arrivals_.front();
+  return handle(one.is_problem ? nullptr : &one.record, one.problem, sink);
+}
+
+// What is taken after somebody said to stop is not answered, but it is taken: the source is behind
+// it.
+bool Driver::handle_many(Sink& sink) {
+  delivered_ = false;
+  bool gone = true;
+  if (texts_.size() < arrivals_.size()) texts_.resize(arrivals_.size());
+  for (std::span<const Arrival> left = arrivals_; !left.empty();) {
+    const auto begin = std::chrono::steady_clock::now();
+    for (std::size_t k = 0; k < left.size(); ++k) texts_[k].clear();
+    const std::size_t count = take_patiently([&] {
+      return engine_.take_many(left, *workers_, [&](std::size_t k, const Answer& answer) {
+        sink.prepare(answer, texts_[k]);
+      });
+    });
+    for (std::size_t k = 0; k < count; ++k) {
+      spot_.look_at(&left[k]);
+      const Answer* answer = engine_.tell(k);
+      for (const std::string& remark : engine_.take_remarks()) monitor_.say(remark);
+      if (answer != nullptr) {
+        if (gone) sink.write_prepared(placed(*answer), texts_[k]);
+        monitor_.answered(placed(*answer), engine_);
+      }
+      engine_.tell_learnt(k);
+    }
+    gone = gone && sink.flush([this] { wait_for_reader(); });
+    spot_.look_at(nullptr);
+    const double each = seconds_since(begin) / static_cast<double>(count);
+    for (const Arrival& arrival : left.first(count)) {
+      monitor_.delivered(arrival.since);
+      monitor_.worked(each);
+    }
+    constexpr double share = 0.2;  // of the last ones
+    seconds_per_record_ += (seconds_per_record_ == 0 ? 1 : share) * (each - seconds_per_record_);
+    left = left.subspan(count);
+  }
+  delivered_ = gone;
   return gone;
+}
+
+// With where it is, if it is a refusal.
+const Answer& Driver::placed(const Answer& answer) {
+  placed_ = answer;
+  if (answer.status != Answer::Status::refused) return placed_;
+  reason_ = spot_.place() + ": " + std::string(answer.reason);
+  if (strict_) throw DataError(reason_);
+  placed_.reason = reason_;
+  placed_.line = spot_.line();
+  return placed_;
 }
 
 // No checkpoint can begin between a record and its answer.

@@ -2,11 +2,16 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <vector>
 
+#include "core/workers.h"
 #include "engine/engine.h"
+#include "ports/arrival.h"
 #include "ports/ports.h"
 #include "stream/checkpoints.h"
 #include "stream/signals.h"
+#include "stream/spot.h"
 #include "stream/stream_monitor.h"
 
 namespace kalstream {
@@ -16,6 +21,9 @@ struct DriverOptions {
   Cadence cadence;  ///< of checkpoints
   MonitorOptions monitor;
   bool strict = false;  ///< the first record that cannot be used ends the stream
+  /// Threads that share the models of a stream with keys. Where records come one by one, or it is
+  /// strict, there is nothing to share.
+  std::size_t jobs = 1;
 };
 
 /// Takes, answers and learns until the end of the stream, SIGTERM or SIGINT, with checkpoints at
@@ -40,20 +48,31 @@ class Driver {
 
  private:
   void loop(Sink& sink);
-  bool handle(Source::Event event, Sink& sink);
-  const Answer* take();
-  bool deliver(const Answer& answer, Sink& sink);
+  bool handle(const Record* record, const std::string& problem, Sink& sink);
+  bool handle_few(Sink& sink);
+  bool handle_many(Sink& sink);
+  std::size_t most_at_once() const;
+  template <class Take>
+  auto take_patiently(const Take& take);
+  const Answer& placed(const Answer& answer);
   void wait_for_reader();
   void look_at_clock(bool idle);
   void finish();
 
   bool strict_;
   Source& source_;
+  Spot spot_;
   Signals& signals_;
   StreamMonitor monitor_;
   Engine engine_;
   std::unique_ptr<Checkpoints> checkpoints_;  // if there is a store
+  std::unique_ptr<Workers> workers_;          // if there are several
   Record record_;
+  std::vector<Arrival> arrivals_;   // where there are several,
+  std::vector<std::string> texts_;  // their answers,
+  double seconds_per_record_ = 0;   // and how long they have taken lately
+  Answer placed_;
+  std::string reason_;                                    // of a refusal, with its place
   bool delivered_ = true;                                 // the last answer has gone out
   std::uint64_t store_failures_ = 0;                      // told of
   const std::uint64_t program_bytes_ = resident_bytes();  // before there were models

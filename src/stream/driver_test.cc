@@ -31,7 +31,6 @@ class Lines final : public Source {
   const std::string& problem() const override { return name_; }
   std::chrono::steady_clock::time_point arrival() const override { return {}; }
   std::uint64_t line() const override { return line_; }
-  std::string place() const override { return name_; }
   const std::string& name() const override { return name_; }
   bool is_json() const override { return true; }
   void exchange(Archive& archive) override { archive.count(line_); }

@@ -1,10 +1,12 @@
 // Lines of text as records: from standard input, or from a file that grows.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
 #include "data/record_reader.h"
+#include "ports/arrival.h"
 #include "ports/ports.h"
 #include "stream/line_source.h"
 
@@ -32,10 +34,11 @@ class LineRecords final : public Source {
   LineRecords(LineOptions options, int wake, System& system = System::real());
 
   Event next(Record& record, std::chrono::milliseconds most) override;
+  Event next_few(std::vector<Arrival>& to, std::size_t most_records, std::chrono::milliseconds most,
+                 Workers& workers) override;
   const std::string& problem() const override { return problem_; }
   std::chrono::steady_clock::time_point arrival() const override { return lines_.arrival(); }
   std::uint64_t line() const override { return line_; }
-  std::string place() const override;
   const std::string& name() const override { return name_; }
   std::uint64_t memory() const override { return lines_.memory(); }
   bool is_json() const override { return reader_.dialect().format == Format::json; }
@@ -51,10 +54,13 @@ class LineRecords final : public Source {
   void set_old(std::uint64_t line, Dialect dialect);
 
  private:
+  void read(std::span<Arrival> lines, Workers& workers);
+
   LineOptions options_;
   std::string name_;
   LineSource lines_;
   RecordReader reader_;
+  std::vector<RecordReader> readers_;  // copies, for each thread its own
   std::uint64_t line_ = 0;
   std::uint64_t known_ = 0;  // lines of a replay to be passed over
   std::string problem_;

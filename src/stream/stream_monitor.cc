@@ -12,7 +12,7 @@
 
 namespace kalstream {
 
-StreamMonitor::StreamMonitor(MonitorOptions options, const Source& source)
+StreamMonitor::StreamMonitor(MonitorOptions options, const Origin& source)
     : options_(std::move(options)), source_(source) {
   if (options_.metrics_port) server_ = std::make_unique<MetricsServer>(*options_.metrics_port);
   if (!options_.metrics_file.empty()) require_writable(options_.metrics_file);
@@ -38,8 +38,11 @@ void StreamMonitor::answered(const Answer& answer, const Engine& engine) {
         fmt::format("{}: no sample {} waits for a target: it is unknown, has one, or is older than "
                     "--max-delay {}",
                     source_.place(), answer.id, engine.options().model.max_delay));
-  latency_.record(std::chrono::duration<double>(Clock::now() - source_.arrival()).count());
   if (options_.observer != nullptr) options_.observer->answered(answer, engine);
+}
+
+void StreamMonitor::delivered(Clock::time_point arrival) {
+  latency_.record(std::chrono::duration<double>(Clock::now() - arrival).count());
 }
 
 void StreamMonitor::took(std::span<const double> x) {

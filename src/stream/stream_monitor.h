@@ -43,15 +43,17 @@ struct MonitorOptions {
 class StreamMonitor final : public EngineListener {
  public:
   /// Throws std::runtime_error for a metrics file or port that cannot be used.
-  StreamMonitor(MonitorOptions options, const Source& source);
+  StreamMonitor(MonitorOptions options, const Origin& source);
 
   /// The stream is settled.
   void begin(const Engine& engine);
 
   /// How long it took to answer a record and to learn from it, without the time it had waited.
   void worked(double seconds) { work_.record(seconds); }
-  /// An answer has gone out.
+  /// A record is answered; …
   void answered(const Answer& answer, const Engine& engine);
+  /// … and the answer to one that came then has gone out.
+  void delivered(std::chrono::steady_clock::time_point arrival);
   void took(std::span<const double> x) override;
   void scored(std::span<const double> d_hat, std::span<const Interval> interval,
               std::span<const double> d) override;
@@ -74,7 +76,7 @@ class StreamMonitor final : public EngineListener {
   void publish(const StreamStatus& status);
 
   MonitorOptions options_;
-  const Source& source_;
+  const Origin& source_;
   std::optional<Watch> watch_;  // of the only model
   Notices notices_;
   LatencyHistogram latency_;

@@ -115,7 +115,8 @@ Contender contender_of(const StreamSettings& s) {
     throw std::invalid_argument("--experts and --budget-us are for auto and auto-max");
   set_loss(contenders, s.loss);
   if (s.lags > 0) set_lags(contenders, s.lags);
-  set_threads(contenders, s.jobs);
+  const bool has_keys = !s.fields.key.empty();
+  set_threads(contenders, has_keys ? 1 : std::max<std::uint64_t>(1, s.jobs));
   for (const std::string& assignment : s.set) {
     if (assignment.find("..") != std::string::npos && assignment.find('@') == std::string::npos)
       throw std::invalid_argument(
@@ -123,9 +124,10 @@ Contender contender_of(const StreamSettings& s) {
     apply_setting(contenders, assignment, 1);
   }
   c.options.network.seed = s.seed;
-  if (has_threads(c.options.rule) && !s.fields.key.empty())
+  if (has_threads(c.options.rule) && has_keys)
     throw std::invalid_argument(
-        "--key: every model would have threads of its own; leave out --jobs and threads");
+        "--key: every model would have threads of its own; leave out threads, and share the models "
+        "among some with --jobs");
   return c;
 }
 
@@ -226,12 +228,10 @@ const std::vector<StreamOption>& stream_options() {
        {},
        true},
       {"jobs",
-       "Threads for the experts of auto and alg2, or for a large ekf; the answers are the same",
-       [](S& s) -> P { return &s.jobs; },
-       1,
-       1e4,
-       {},
-       true},
+       "Threads: with --key they share the models (default: stream one per core, a fleet's worker "
+       "1), without they share the experts of auto and alg2, or a large ekf (default: 1); the "
+       "answers are the same",
+       [](S& s) -> P { return &s.jobs; }, 1, 1e4},
       {"seed", "Of the random start", [](S& s) -> P { return &s.seed; }, 0, 0x1p64, {}, true},
       {"set", "key=value ..., as for run", [](S& s) -> P { return &s.set; }, 0, 0, {}, true},
       {"unscaled",

@@ -25,7 +25,7 @@ struct StreamSettings {
   std::uint64_t window = 0;
   std::uint64_t experts = 0;
   double budget_us = 0;
-  std::uint64_t jobs = 1;  ///< threads: answers do not depend on them
+  std::uint64_t jobs = 0;  ///< threads, 0: by default; answers do not depend on them
   std::uint64_t seed = 1;
   std::vector<std::string> set;
   bool unscaled = false;

@@ -41,6 +41,17 @@ void TextSink::write(const Answer& answer) {
   // In CSV nothing can be said before the columns are known.
 }
 
+void TextSink::prepare(const Answer& answer, std::string& text) const {
+  if (writer_) writer_->write(answer, text);
+}
+
+void TextSink::write_prepared(const Answer& answer, const std::string& text) {
+  if (text.empty())
+    write(answer);
+  else
+    text_ += text;
+}
+
 bool TextSink::flush(const std::function<void()>& meanwhile) {
   constexpr std::size_t at_once = 4096;  // of a pipe that has room for any, there is for so much
   std::size_t done = 0;

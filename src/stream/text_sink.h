@@ -21,6 +21,8 @@ class TextSink final : public Sink {
            const Signals& signals, System& system = System::real());
 
   void write(const Answer& answer) override;
+  void prepare(const Answer& answer, std::string& text) const override;
+  void write_prepared(const Answer& answer, const std::string& text) override;
   bool flush(const std::function<void()>& meanwhile) override;
 
  private:

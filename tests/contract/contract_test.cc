@@ -14,6 +14,7 @@
 
 #include "kalstream/interval.h"
 #include "kalstream/learner.h"
+#include "kalstream/rls_batch.h"
 #include "kalstream/snapshot.h"
 #include "kalstream/surprise.h"
 #include "learner/mixture.h"
@@ -976,6 +977,24 @@ TEST(Intervals, NothingIsAllocatedAfterConstruction) {
   EXPECT_GT(intervals.coverage(1), 0);
   EXPECT_GT(intervals.recent_coverage(1), 0);
   intervals.reset();
+  EXPECT_EQ(allocations, before);
+}
+
+TEST(RlsBatch, NothingIsAllocatedAfterConstruction) {
+  RlsBatch batch(20, 3, {.process_noise = 0.1});
+  Vector x(60), d(20), d_hat(20);
+  const std::array<std::size_t, 2> which{3, 17};
+  Rng rng(6);
+  const std::size_t before = allocations;
+  for (int t = 0; t < 300; ++t) {
+    for (Vector* v : {&x, &d})
+      for (double& number : *v) number = rng.normal();
+    if (t % 3 == 0) x[7] = d[5] = nan;
+    batch.predict(x, d_hat);
+    batch.learn(x, d, d_hat);
+    batch.learn_some(which, std::span(x).first(6), std::span(d).first(2));
+  }
+  batch.reset();
   EXPECT_EQ(allocations, before);
 }
 

@@ -334,6 +334,42 @@ TEST_F(StreamTest, SurvivesBeingKilled) {
   }
 }
 
+// Threads share the models: what goes out, and what is kept, is the same to the byte.
+TEST_F(StreamTest, JobsDoNotChangeAnswers) {
+  std::string text;
+  for (int t = 0; t < 3000; ++t) {
+    json s = t % 7 == 3 ? without_target(t) : sample(t);
+    s["k"] = "key " + std::to_string((5 * t + t / 3) % 41);
+    text += t % 50 == 9 ? "no json\n" : s.dump() + "\n";
+    if (t % 14 == 10)
+      text += json{{"k", "key " + std::to_string((5 * (t - 7) + (t - 7) / 3) % 41)},
+                   {"id", t - 7},
+                   {"target", 40}}
+                  .dump() +
+              "\n";
+  }
+  const std::string options =
+      "--learner alg1 --hidden 2 --key k --max-models 30 --interval 0.9 --every 500 ";
+  const Ran one = run(options + "--jobs 1 --checkpoint one", text);
+  const Ran two = run(options + "--jobs 2 --checkpoint two", text);
+  const Ran by_itself = run(options + "--checkpoint any", text);
+  ASSERT_EQ(one.exit_code, fine) << one.err;
+  EXPECT_EQ(two.out, one.out);
+  EXPECT_EQ(by_itself.out, one.out);
+  const auto warnings = [](const std::string& err) {
+    std::string kept;
+    for (const std::string& line : split(err))
+      if (line.starts_with("kalstream:")) kept += line + '\n';
+    return kept;
+  };
+  EXPECT_EQ(warnings(two.err), warnings(one.err));
+  const auto model = [&](const std::string& folder, const std::string& key) {
+    const std::string text = work_.kalstream("inspect " + folder + " --key 'key " + key + "'").out;
+    return text.substr(text.find(':'));  // behind the folder's name
+  };
+  for (const std::string key : {"0", "17", "40"}) EXPECT_EQ(model("two", key), model("one", key));
+}
+
 TEST_F(StreamTest, SignalsAreObeyed) {
   Process process = start("--learner rls --checkpoint s.kal --every 1h");
   process.write(lines(0, 5));
@@ -720,7 +756,7 @@ TEST_F(StreamTest, ErrorsSayWhatToDo) {
   expect("--learner rls --experts 3", usage, "--experts");
   expect("--learner rls --target nosuch", fine, "\"nosuch\" may come later");
   expect("--learner ekf --set measurement_noise=3..1", usage, "A..B@SAMPLES");
-  expect("--learner alg2 --key a --jobs 2", usage, "threads of its own");
+  expect("--learner alg2 --key a --set threads=2", usage, "threads of its own");
   expect("--learner rls --start none.kal", usage, "--learner");
   expect("--start none.kal", bad_data, "none.kal: cannot open");
   expect("--follow none.jsonl", failure, "none.jsonl");

@@ -5,14 +5,19 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <deque>
+#include <functional>
 #include <future>
+#include <numeric>
 #include <stdexcept>
 
 #include "data/generators.h"
 #include "eval/comparison.h"
 #include "eval/outlook.h"
+#include "eval/parallel.h"
 #include "learner.h"
 
 namespace kalstream::python {
@@ -121,6 +126,37 @@ nb::dict run(PyLearner& held, const Dataset& data, const EvaluationOptions& chos
     });
   });
   return dict_of(std::move(result), data.n_targets());
+}
+
+nb::list run_many(const std::vector<PyLearner*>& held, const std::vector<const Dataset*>& data,
+                  const std::vector<EvaluationOptions>& chosen, std::size_t jobs) {
+  std::vector<Learner*> learners;
+  std::vector<EvaluationOptions> options = chosen;
+  std::deque<InUse> in_use;
+  for (std::size_t k = 0; k < held.size(); ++k) {
+    learners.push_back(&held[k]->learner());
+    in_use.emplace_back(*held[k]);
+    options[k].intervals = held[k]->intervals();
+    if (options[k].intervals != nullptr) options[k].coverage = options[k].intervals->nominal();
+  }
+  // The longest first, so that none of them is left for the end.
+  std::vector<std::size_t> order(held.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, std::greater{}, [&](std::size_t k) { return data[k]->rows(); });
+  std::vector<RunResult> runs(held.size());
+  interruptible([&](const std::atomic<bool>& stop) {
+    parallel_for(order.size(), jobs, [&](std::size_t at) {
+      const std::size_t k = order[at];
+      runs[k] = evaluate(*learners[k], *data[k], options[k], [&](std::size_t, double) {
+        if (stop) throw Interrupted();
+      });
+    });
+    return true;
+  });
+  nb::list results;
+  for (std::size_t k = 0; k < runs.size(); ++k)
+    results.append(dict_of(std::move(runs[k]), data[k]->n_targets()));
+  return results;
 }
 
 nb::dict dict_of(const LeadScore& score, const std::vector<std::string>& rivals) {
@@ -254,8 +290,7 @@ void bind_evaluation(nb::module_& m) {
           [](EvaluationOptions* self, std::size_t steps, std::size_t warm_up, std::size_t horizon,
              std::size_t weight_points, double coverage, bool keep_forecasts,
              const std::vector<bool>& known_ahead,
-             const std::optional<std::vector<double>>& periods, bool surprise,
-             double alarm_rate) {
+             const std::optional<std::vector<double>>& periods, bool surprise, double alarm_rate) {
             new (self) EvaluationOptions{.steps = steps,
                                          .warm_up = warm_up,
                                          .horizon = horizon,
@@ -274,6 +309,8 @@ void bind_evaluation(nb::module_& m) {
         nb::arg("coverage"), nb::arg("known_ahead"), nb::arg("periods").none(),
         nb::arg("backtest"));
   m.def("run", run, nb::arg("learner"), nb::arg("data"), nb::arg("options"));
+  m.def("run_many", run_many, nb::arg("learners"), nb::arg("data"), nb::arg("options"),
+        nb::arg("jobs"));
   m.def("compare", compare_learners, nb::arg("learners"), nb::arg("data"), nb::arg("seeds"),
         nb::arg("options"), nb::arg("jobs"));
   m.def("generate", generate_stream, nb::arg("spec"), nb::arg("rows"));

@@ -117,5 +117,6 @@ class InUse {
 void bind_learner(nb::module_& module);
 void bind_evaluation(nb::module_& module);
 void bind_surprise(nb::module_& module);
+void bind_batch(nb::module_& module);
 
 }  // namespace kalstream::python

@@ -40,4 +40,5 @@ NB_MODULE(_core, m) {
   py::bind_learner(m);
   py::bind_evaluation(m);
   py::bind_surprise(m);
+  py::bind_batch(m);
 }

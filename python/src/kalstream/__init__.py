@@ -16,11 +16,12 @@ True
 
 from typing import TYPE_CHECKING, Any
 
-from ._core import DataError, Field, Report, Schema, SnapshotError, Surprise, __version__
+from ._core import DataError, Field, Report, RlsBatch, Schema, SnapshotError, Surprise, __version__
 from ._data import read_schema
 from ._evaluation import Comparison, Run, TargetScore, compare, run
 from ._forecast import backtest, forecast
 from ._learner import Forecaster, Learner, learners, options
+from ._many import Runs, run_many
 from ._streams import generate, generators
 
 if TYPE_CHECKING:
@@ -38,7 +39,9 @@ __all__ = [
     "Forecaster",
     "Learner",
     "Report",
+    "RlsBatch",
     "Run",
+    "Runs",
     "Schema",
     "ServerError",
     "SnapshotError",
@@ -54,6 +57,7 @@ __all__ = [
     "options",
     "read_schema",
     "run",
+    "run_many",
 ]
 
 _OF_SERVERS = {"AsyncClient": "_async_client", "Client": "_client", "Event": "_calls", "ServerError": "_calls"}

@@ -285,7 +285,7 @@ def _times(data: _core.Dataset, rows: int) -> npt.NDArray[Any] | None:
         return texts
 
 
-def _run_of(raw: dict[str, Any], learner: Learner | None, names: list[str], stream: Stream) -> Run:
+def run_of(raw: dict[str, Any], learner: Learner | None, names: list[str], stream: Stream) -> Run:
     data = stream.data
     rows = len(raw["predictions"])
     final = raw.pop("final_weights").tolist()
@@ -320,7 +320,8 @@ def _run_of(raw: dict[str, Any], learner: Learner | None, names: list[str], stre
     )
 
 
-def run_learner(learner: Learner, stream: Stream, options: _core.EvaluationOptions) -> Run:
+def check(learner: Learner, stream: Stream) -> None:
+    """Whether it is one for this stream; then it knows its fields by name."""
     data = stream.data
     if data.inputs != learner.inputs:
         raise ValueError(f"X has {data.inputs} columns, the learner {learner.inputs} inputs")
@@ -328,8 +329,59 @@ def run_learner(learner: Learner, stream: Stream, options: _core.EvaluationOptio
         raise ValueError(f"y has {data.outputs} columns, the learner {learner.outputs} outputs")
     if data.schema.fields:
         learner._set_schema(data.schema)
-    raw = _core.run(learner, data, options)
-    return _run_of(raw, learner, learner.expert_names, stream)
+
+
+def run_learner(learner: Learner, stream: Stream, options: _core.EvaluationOptions) -> Run:
+    check(learner, stream)
+    raw = _core.run(learner, stream.data, options)
+    return run_of(raw, learner, learner.expert_names, stream)
+
+
+def prepare(
+    X: Any,
+    y: Any,
+    learner: str,
+    *,
+    target: Fields = None,
+    inputs: Fields = None,
+    category: Fields = None,
+    time: str | None = None,
+    columns: Sequence[str] | None = None,
+    interval: float | None = 0.9,
+    missing: str = "refuse",
+    steps: int = 0,
+    horizon: int = 0,
+    warm_up: int = 0,
+    weight_points: int = 200,
+    keep_forecasts: bool = False,
+    surprise: bool = False,
+    alarm_rate: float = 0.0,
+    future: Future = None,
+    periods: Periods = None,
+    **options: Any,
+) -> tuple[Learner, Stream, _core.EvaluationOptions]:
+    """What `run` needs, of its arguments."""
+    stream = Stream(
+        X,
+        y,
+        target=target,
+        inputs=inputs,
+        category=category,
+        time=time,
+        columns=columns,
+        missing=missing,
+        steps=steps,
+        horizon=horizon,
+        future=future,
+    )
+    coverage = options.pop("coverage", interval)
+    data = stream.data
+    made = Learner(learner, inputs=data.inputs, outputs=data.outputs, coverage=coverage, **options)
+    return (
+        made,
+        stream,
+        evaluation(stream, horizon, warm_up, weight_points, 0.0, keep_forecasts, periods, surprise, alarm_rate),
+    )
 
 
 def run(
@@ -413,26 +465,29 @@ def run(
     >>> kalstream.run(table, target="load", learner="rls").remarks
     ['left out: "note" (text)']
     """
-    stream = Stream(
-        X,
-        y,
-        target=target,
-        inputs=inputs,
-        category=category,
-        time=time,
-        columns=columns,
-        missing=missing,
-        steps=steps,
-        horizon=horizon,
-        future=future,
-    )
-    coverage = options.pop("coverage", interval)
-    data = stream.data
-    made = Learner(learner, inputs=data.inputs, outputs=data.outputs, coverage=coverage, **options)
     return run_learner(
-        made,
-        stream,
-        evaluation(stream, horizon, warm_up, weight_points, 0.0, keep_forecasts, periods, surprise, alarm_rate),
+        *prepare(
+            X,
+            y,
+            learner,
+            target=target,
+            inputs=inputs,
+            category=category,
+            time=time,
+            columns=columns,
+            interval=interval,
+            missing=missing,
+            steps=steps,
+            horizon=horizon,
+            warm_up=warm_up,
+            weight_points=weight_points,
+            keep_forecasts=keep_forecasts,
+            surprise=surprise,
+            alarm_rate=alarm_rate,
+            future=future,
+            periods=periods,
+            **options,
+        )
     )
 
 
@@ -567,7 +622,7 @@ def compare(
         _size("jobs", jobs, 0),
     )
     runs = {
-        name: [_run_of(one, None, learner.expert_names, stream) for one in outcome["runs"]]
+        name: [run_of(one, None, learner.expert_names, stream) for one in outcome["runs"]]
         for (name, learner), outcome in zip(made, raw)
     }
     return Comparison(runs=runs, summary=[outcome["summary"] for outcome in raw])

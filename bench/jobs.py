@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""Many models by key on several cores: samples per second of `kalstream stream --jobs N` beside --jobs 1.
+
+10,000 models of alg1 with 8 units, used in turn, so that none stays in the cache; and with uneven keys, where a few
+have most of the samples. Both are measured in pairs, in turned order every other time, since the machine may be
+slower in one minute than in the next; what is told is the median of the pairs' ratios and their quartiles. Answers
+of all runs are compared.
+
+Rates are those of a running stream: each run is made twice, with a shorter and a longer part of the same file, and what
+is told is the difference of samples over the difference of seconds. So the start, when all models are made, is left out.
+
+    bench/jobs.py [build/release/kalstream] [--jobs 2] [--pairs 5] [--keys 10000] [--each 40]
+"""
+import argparse
+import hashlib
+import itertools
+import json
+import os
+import random
+import statistics
+import subprocess
+import tempfile
+import time
+
+from stream import cpu_name, rows, write_keyed
+
+
+def write_uneven(folder, keys, count):
+    """Half of the samples are those of a hundredth of the keys."""
+    names = [f"x{k}" for k in range(8)]
+    path = os.path.join(folder, "uneven.jsonl")
+    order = random.Random(3)
+    with open(path, "w") as out:
+        for x, d in rows(count):
+            key = order.randrange(max(1, keys // 100)) if order.random() < 0.5 else order.randrange(keys)
+            numbers = ",".join(f'"{n}":{v:.6f}' for n, v in zip(names, x))
+            out.write(f'{{"key":"k{key}",{numbers},"target":{d:.6f}}}\n')
+    return path
+
+
+def first_part(path, samples):
+    """The first so many lines of a file, as another."""
+    with open(path) as whole, open(path + ".first", "w") as part:
+        part.writelines(itertools.islice(whole, samples))
+    return path + ".first"
+
+
+def once(program, path, options, jobs, folder):
+    """Samples, seconds, and a checksum of the answers."""
+    summary = os.path.join(folder, "summary.json")
+    answers = os.path.join(folder, "answers")
+    with open(path) as data, open(answers, "wb") as out:
+        start = time.perf_counter()
+        subprocess.run([program, "stream", "--quiet", "--jobs", str(jobs), "--json", summary, *options],
+                       stdin=data, stdout=out, check=True)
+        seconds = time.perf_counter() - start
+    with open(answers, "rb") as file:
+        checksum = hashlib.sha256(file.read()).hexdigest()
+    with open(summary) as file:
+        return json.load(file)["samples"], seconds, checksum
+
+
+def rate(program, path, options, jobs, folder):
+    """Samples per second once it runs, and a checksum of all answers."""
+    few, start, _ = once(program, path + ".first", options, jobs, folder)
+    samples, seconds, checksum = once(program, path, options, jobs, folder)
+    return (samples - few) / (seconds - start), checksum
+
+
+def quartiles(values):
+    if len(values) < 2:
+        return values * 3
+    return statistics.quantiles(values, n=4, method="inclusive")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("program", nargs="?", default="build/release/kalstream")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--pairs", type=int, default=5)
+    parser.add_argument("--keys", type=int, default=10_000)
+    parser.add_argument("--each", type=int, default=40, help="samples of each model")
+    parser.add_argument("--kinds", default="in turn,uneven", help="of: in turn, uneven")
+    a = parser.parse_args()
+    alg1 = ["--learner", "alg1", "--hidden", "8", "--key", "key", "--max-models", str(a.keys)]
+    print(f"{cpu_name()}, {time.strftime('%Y-%m-%d', time.gmtime())}; {a.pairs} pairs, medians (and quartiles)\n")
+    print(f"| alg1, 8 units, 8 inputs | samples | samples/s, 1 job | {a.jobs} jobs | times |")
+    print("|---|---|---|---|---|")
+    with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as folder:
+        files = {
+            "in turn": lambda: write_keyed(folder, a.keys, a.each, True),
+            "uneven": lambda: write_uneven(folder, a.keys, a.keys * a.each),
+        }
+        for kind in a.kinds.split(","):
+            path = files[kind]()
+            first_part(path, a.keys * max(1, a.each // 4))
+            one, many = [], []
+            for pair in range(a.pairs):
+                order = [(1, one), (a.jobs, many)]
+                sums = set()
+                for jobs, rates in order if pair % 2 == 0 else reversed(order):
+                    measured, checksum = rate(a.program, path, alg1, jobs, folder)
+                    rates.append(measured)
+                    sums.add(checksum)
+                assert len(sums) == 1, "the answers differ"
+            ratios = quartiles([m / o for m, o in zip(many, one)])
+            low, mid, high = quartiles(one)
+            low_many, mid_many, high_many = quartiles(many)
+            print(f"| {a.keys:,} models, {kind} | {a.keys * a.each:,} | {mid:,.0f} ({low:,.0f} to {high:,.0f}) "
+                  f"| {mid_many:,.0f} ({low_many:,.0f} to {high_many:,.0f}) "
+                  f"| {ratios[1]:.2f} ({ratios[0]:.2f} to {ratios[2]:.2f}) |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

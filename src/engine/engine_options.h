@@ -1,0 +1,40 @@
+// What a stream's engine is told.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/model.h"
+#include "engine/models.h"
+#include "kalstream/learner.h"
+#include "kalstream/schema.h"
+
+namespace kalstream {
+
+struct EngineOptions {
+  FieldChoice fields;
+  /// The learner for a stream of so many inputs and outputs. Throws std::invalid_argument.
+  std::function<Recipe(std::size_t inputs, std::size_t outputs)> recipe;
+  /// Begin with copies of this one instead, which has learnt from a stream of that schema (empty if
+  /// it is not known).
+  std::shared_ptr<const Learner> start;
+  Schema start_schema;
+
+  /// The fields, where they are known before the first record; empty: that one settles them.
+  Schema schema;
+
+  /// For a stream of these fields, with the loss that they ask for. Throws std::invalid_argument.
+  Recipe recipe_for(const Schema& of) const;
+
+  ModelOptions model;
+  bool hold_missing = false;  ///< the last values of missing inputs stand in for them
+  /// Fields whose inputs may be known ahead of their time, by name or place.
+  std::vector<std::string> future;
+  std::size_t max_models = 10'000;
+  /// That may be taken, by models with keys and all that belongs to a stream.
+  std::uint64_t memory = ModelLimits::none;
+};
+
+}  // namespace kalstream

@@ -1,0 +1,171 @@
+#include "engine/turn.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "core/finite.h"
+#include "schema/time_text.h"
+#include "schema/value.h"
+
+namespace kalstream {
+namespace {
+
+// What was read from a store may be anything.
+bool is_for(const StreamModel& model, const Schema& schema) {
+  const bool same_targets =
+      schema.has_classes() ? model.of_classes() : model.learner().outputs() == schema.outputs();
+  return same_targets && model.learner().inputs() == schema.inputs();
+}
+
+template <class T>
+void own(std::span<const T>& view, std::vector<T>& copy) {
+  copy.assign(view.begin(), view.end());
+  view = copy;
+}
+
+}  // namespace
+
+bool is_usable(const Sample& sample) {
+  const auto fits = [](double v) { return std::isnan(v) || std::abs(v) <= largest_magnitude; };
+  return std::ranges::all_of(sample.x, fits) && std::ranges::all_of(sample.d, fits);
+}
+
+void Turn::clear() {
+  expected = {};
+  model = nullptr;
+  is_read = is_silent = took = false;
+  passed = held = 0;
+  remarks.clear();
+  heard.clear();
+  heard_later.clear();
+  failure = nullptr;
+  answer_ = {};
+}
+
+void Turn::refuse(std::string reason) {
+  reason_ = std::move(reason);
+  answer_ = {.status = Answer::Status::refused, .reason = reason_};
+}
+
+void Turn::be_late() { say({.status = Answer::Status::late}); }
+
+void Turn::refuse_incomplete(const TurnRules& rules) {
+  refuse("without a number: " + rules.reader.missing_inputs(sample) +
+         "; every line needs all inputs (or an id and the target of an earlier one); with "
+         "--missing hold they keep their last values");
+}
+
+bool Turn::may_be_ahead(const TurnRules& rules) const {
+  return !rules.options.future.empty() && sample.d.empty() && sample.tick;
+}
+
+bool Turn::require_usable(const TurnRules& rules) {
+  const bool label = sample.kind == Sample::Kind::label;
+  if (!label && sample.missing > 0 && !rules.options.hold_missing && !may_be_ahead(rules)) {
+    refuse_incomplete(rules);
+    return false;
+  }
+  if (is_usable(sample)) return true;
+  refuse("a number is beyond ±1e100; rescale the data, or leave it away if it is missing");
+  return false;
+}
+
+void Turn::take(const TurnRules& rules) {
+  const EngineOptions& options = rules.options;
+  const bool label = sample.kind == Sample::Kind::label;
+  if (!model->has_begun()) model->begin(rules.make());
+  if (!is_for(*model, rules.reader.schema()))
+    return refuse("the model has other inputs or targets than the stream");
+  if (!label && !options.future.empty()) {
+    model->fill_known(sample);
+    if (!require_usable(rules)) return;
+  }
+  if (!sample.d.empty() && !model->has_room_for(sample.label))
+    return refuse("the class " + shown(sample.label, '\'') + " is one more than the " +
+                  std::to_string(options.model.max_classes) +
+                  " that there may be; --classes allows more");
+  if (may_be_ahead(rules) && model->is_ahead(sample)) return say(model->keep_ahead(sample));
+  if (!label && sample.missing > 0 && !options.hold_missing) return refuse_incomplete(rules);
+  const bool has_time = rules.reader.schema().find(Role::time) != nullptr;
+  if (label || !has_time || arrive(rules)) predict(rules);
+}
+
+// What comes too late, or again, is not learnt: false, and answered. Targets of samples that wait
+// for them are no samples.
+bool Turn::arrive(const TurnRules& rules) {
+  const StreamClock& clock = model->clock();
+  const bool is_next =
+      !sample.tick || !clock.has_started() || clock.is_off() || *sample.tick > clock.last();
+  if (!sample.d.empty() && model->waits_for(sample.id) && (sample.x.empty() || !is_next)) {
+    sample.kind = Sample::Kind::label;
+    return true;
+  }
+  if (rules.options.model.elapsed) sample.x.back() = clock.elapsed(sample.tick);
+  if (!model->can_complete(sample.x)) return true;
+  const StreamClock::Verdict verdict = model->arrive(sample, heard);
+  if (const std::string text = model->clock().take_remark(); !text.empty())
+    remarks.push_back((sample.key.empty() ? "" : sample.key + ": ") + text);
+  if (verdict.kind == StreamClock::Kind::late) {
+    reason_ = "its time is before that of the last sample";
+    say({.status = Answer::Status::late, .reason = reason_});
+    return false;
+  }
+  if (verdict.kind == StreamClock::Kind::repeated) {
+    reason_ = "there was a sample of this time";
+    say({.status = Answer::Status::repeated, .reason = reason_});
+    return false;
+  }
+  passed = verdict.missing;
+  return true;
+}
+
+void Turn::predict(const TurnRules& rules) {
+  const bool label = sample.kind == Sample::Kind::label;
+  if (!label && !model->complete(sample.x))
+    return refuse("no number has come yet for " + rules.reader.missing_inputs(sample) +
+                  ", so there is none to hold; lines are refused until one has");
+  held = sample.missing;
+  took = !label;
+  say(model->take(sample, heard));
+  if (!answer_.forecast.empty()) write_forecast_times(rules);
+  if (model->held_known())
+    remarks.emplace_back(
+        "inputs known ahead are not known for all of the horizon: there they are held at their "
+        "last values");
+}
+
+void Turn::write_forecast_times(const TurnRules& rules) {
+  if (!sample.tick || !model->clock().step()) return;
+  const TimeText text(sample.time, *sample.tick, rules.reader.schema().time_form);
+  forecast_times_.clear();
+  for (std::size_t lead = 1; lead <= rules.options.model.horizon; ++lead)
+    forecast_times_.push_back(text.write(*model->clock().after(lead)));
+  answer_.forecast_time = forecast_times_;
+}
+
+void Turn::say(Answer answer) {
+  answer.id = sample.id;
+  answer.id_is_text = sample.id_is_text;
+  answer.key = sample.key;
+  answer.time = sample.time;
+  answer.time_is_text = sample.time_is_text;
+  answer.held = sample.missing;
+  answer.target = sample.d;
+  answer.label = sample.label;
+  answer_ = answer;
+}
+
+void Turn::keep() {
+  own(answer_.prediction, prediction_);
+  own(answer_.interval, interval_);
+  own(answer_.surprise, surprise_);
+  own(answer_.forecast, forecast_);
+  own(answer_.forecast_interval, forecast_interval_);
+}
+
+void Turn::learn() {
+  if (model != nullptr) model->learn(heard_later);
+}
+
+}  // namespace kalstream

@@ -1,0 +1,60 @@
+// All that is open of a served stream, and what is asked of it. Internal to src/serve.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ports/arrival.h"
+#include "serve/served_stream.h"
+#include "stream/spot.h"
+
+namespace kalstream::serve {
+
+/// So much may be done while other clients wait: no more than a hundredth of what they would
+/// notice.
+inline constexpr float cheap = 300e-6F;  // seconds
+
+inline std::span<const std::byte> bytes_of_text(std::string_view text) {
+  return std::as_bytes(std::span(text));
+}
+
+/// All that is open.
+struct ServedStream::Parts {
+  Parts(ServedStream& stream, const std::function<void(const std::string&)>& say);
+
+  InputLog log;
+  BodyRecords source;
+  Spot spot;
+  StreamMonitor monitor;
+  std::unique_ptr<StateStore> store;
+  Engine engine;
+  Checkpoints checkpoints;
+  Record record;
+  std::vector<Arrival> arrivals;     // where there are several, …
+  std::vector<std::string> texts;    // … their answers
+  std::optional<AnswerWriter> json;  // once the fields are known
+  std::optional<AnswerWriter> csv;
+  std::uint64_t kept = 1;         // the log's next entry, in the last checkpoint …
+  std::uint64_t kept_before = 1;  // … in the one before it …
+  std::uint64_t being_kept = 1;   // … and in the one under way
+  std::uint64_t checkpoints_seen = 0;
+  std::uint64_t store_failures = 0;
+};
+
+struct ServedStream::Work {
+  Input input;
+  std::shared_ptr<const void> owner;
+  Answered answered;
+  Clock::time_point arrival = Clock::now();
+  bool begun = false;
+  bool is_several = false;  // samples; a single one is answered before it is learnt from
+  bool ended = false;
+  std::string text;
+  std::uint64_t records = 0;
+  double seconds = 0;
+};
+
+}  // namespace kalstream::serve
