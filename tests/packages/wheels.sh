@@ -28,8 +28,7 @@ for wheel in "$dist"/*.whl; do
   echo "   $(basename "$wheel"): $((size / 1024)) KiB, manylinux_2_17"
 done
 
-# Not those of TLS, which the program of a wheel has not, nor of the documents, which have the help of Debian 12's CLI11.
-tests=(-m pytest -q -p no:cacheprovider -m 'not slow' -k 'not tls and not reference_is_up_to_date')
+tests=(-m pytest -q -p no:cacheprovider -m 'not slow')
 pythons=()
 for minor in 9 10 11 12 13 14; do
   for python in "$HOME"/.pyenv/versions/3.$minor.*/bin/python3 /usr/bin/python3.$minor; do
