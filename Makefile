@@ -79,6 +79,7 @@ tarball: packages page-packages
 # of make test: it takes half an hour and more
 test-wheels: wheels sdist
 	tests/packages/wheels.sh $(DIST)
+	tests/packages/source.sh $(DIST)
 
 test-deb: deb
 	tests/packages/debs.sh $(DIST)

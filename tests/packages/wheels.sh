@@ -73,17 +73,6 @@ for suite in bullseye bookworm trixie; do
   tests_in_debian ''
 done
 
-echo "== the source, by pip alone"
-folder=$("$here/chroot.sh" bookworm amd64)
-cp "$dist/kalstream-$version.tar.gz" "$folder/wheels/"
-if "$here/inside.sh" "$folder" /venv/bin/pip install --force-reinstall --no-deps "/wheels/kalstream-$version.tar.gz" >"$work/said" 2>&1; then
-  echo "it was built without a compiler?" && exit 1
-fi
-grep 'kalstream: to build it takes a C++20 compiler' "$work/said"
-rm -rf "$work/venv"
-python3 -m venv "$work/venv"
-(cd "$work" && CMAKE_CXX_COMPILER_LAUNCHER='' venv/bin/pip install --quiet "$dist/kalstream-$version.tar.gz" && venv/bin/python "$readme" >/dev/null)
-
 in_debian bookworm arm64
 tests_in_debian /test_learner.py /test_package.py # all of them would take long by qemu
 "$here/inside.sh" "$folder" sh -c '/venv/bin/kalstream generate narma10 --rows 300 | /venv/bin/kalstream stream --learner rls | tail -1'
