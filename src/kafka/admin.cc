@@ -85,6 +85,7 @@ std::optional<Topic> Admin::partitions_of(const std::string& name) {
   require(rd_kafka_metadata(handle(), 0, topic.get(), &raw, static_cast<int>(timeout_.count())),
           doing);
   const Owner<const rd_kafka_metadata_t, rd_kafka_metadata_destroy> metadata(raw);
+  brokers_ = metadata->broker_cnt;
   if (metadata->topic_cnt != 1) return {};
   const rd_kafka_metadata_topic_t& found = metadata->topics[0];
   if (found.err == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART) return {};
@@ -94,12 +95,17 @@ std::optional<Topic> Admin::partitions_of(const std::string& name) {
   return result;
 }
 
-// Brokers hear of a new topic one after the other: one may know it, and the next not yet.
+// Brokers hear of a new topic one after the other: one may know it, and the next not yet. Where
+// there are several, that one of them does not know it is therefore not believed at once.
 std::optional<Topic> Admin::describe(const std::string& name) {
-  for (const auto deadline = AdminClock::now() + timeout_;;) {
+  constexpr Milliseconds to_hear_of_it(2000);
+  const auto start = AdminClock::now();
+  for (;;) {
     auto topic = partitions_of(name);
-    const bool must = AdminClock::now() > deadline;
-    if (!topic || read_settings(*topic, must)) return topic;
+    const auto waited = AdminClock::now() - start;
+    if (topic && read_settings(*topic, waited > timeout_)) return topic;
+    const Milliseconds patience = brokers_ > 1 ? to_hear_of_it : Milliseconds(0);
+    if (!topic && waited >= (created_.contains(name) ? timeout_ : patience)) return {};
     std::this_thread::sleep_for(Milliseconds(20));
   }
 }
@@ -167,6 +173,7 @@ std::vector<std::string> Admin::create(const std::vector<NewTopic>& topics) {
       fail(code, KafkaError::Kind::plain, fmt::format("the topic {} cannot be created", name),
            or_empty(rd_kafka_topic_result_error_string(results[i])));
     created.push_back(name);
+    created_.insert(name);
   }
   // The controller knows them; wait until other brokers do.
   const auto deadline = AdminClock::now() + timeout_;

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -66,6 +67,8 @@ class Admin : public Client {
   bool read_settings(Topic& topic, bool must);
 
   Milliseconds timeout_;
+  std::set<std::string> created_;  // by this one
+  int brokers_ = 1;                // as the last answer had them
 };
 
 }  // namespace kalstream::kafka

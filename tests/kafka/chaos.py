@@ -59,6 +59,7 @@ class Chaos:
         done = subprocess.run([self.program, "fleet", *map(str, words)], capture_output=True, text=True)
         if done.returncode != 0:
             raise verify.Wrong(f"fleet {words[0]} ended with {done.returncode}: {done.stderr}")
+        return done.stderr
 
     def run(self):
         """All portions with their events, then what is left."""
@@ -194,8 +195,8 @@ class Chaos:
         verify.check_dead_letters(inputs, given, topics.read(address, f"{self.name}-dead"))
         for key in self.source.sample(sorted({f"d{k:03d}" for k in range(self.options.keys // 3)}), 3):
             out = pathlib.Path(self.folder, f"{self.name}-{key}.kal")
-            self.fleet("export", key, "--brokers", address, "--name", self.name, "--out", out)
-            verify.check_model(self.program, LEARNING, key, out, inputs)
+            said = self.fleet("export", key, "--brokers", address, "--name", self.name, "--out", out)
+            verify.check_model(self.program, LEARNING, key, out, said, inputs)
         return len(given)
 
 

@@ -227,7 +227,9 @@ def test_export_and_import(fleet, make_fleet, broker, tmp_path):
     name = ["--brokers", broker.address, "--name"]
     exported = fleet.command("export", "d1", *name, fleet.name, "--out", kept)
     assert exported.returncode == 0, exported.stderr
-    verify.check_model(fleet.program, LEARNING, "d1", kept, topics.read(broker.address, fleet.input))
+    inputs = topics.read(broker.address, fleet.input)
+    assert "; 0 of its inputs" in exported.stderr
+    verify.check_model(fleet.program, LEARNING, "d1", kept, exported.stderr, inputs)
     other = make_fleet()
     other.init()
     other.work()
