@@ -61,8 +61,8 @@ MAINTAINER := The kalstream authors <kalstream@localhost>
 LINTIAN_OPTIONS = --fail-on error $(if $(findstring localhost,$(MAINTAINER)),--suppress-tags bogus-mail-host$(comma)bogus-mail-host-in-debian-changelog)
 comma := ,
 
-deb: page-packages
-	$(MAKE) wheels ARCHITECTURES=$$(uname -m)
+deb: ARCHITECTURES := $(shell uname -m)
+deb: wheels page-packages
 	@tools/install-packages.sh g++ dpkg-dev lintian
 	rm -rf build/deb
 	$(MAKE) install PREFIX=/usr LIBDIR=lib/$$(gcc -print-multiarch) DESTDIR=$(CURDIR)/build/deb/tree
