@@ -110,19 +110,23 @@ std::optional<Topic> Admin::describe(const std::string& name) {
   }
 }
 
-// False if the broker that is asked does not know the topic, unless it must.
+// False if the broker that is asked does not know the topic, or is silent, unless it must: another
+// may be asked then.
 bool Admin::read_settings(Topic& topic, bool must) {
+  constexpr Milliseconds patience(3000);
   const std::string doing = fmt::format("the settings of the topic {} cannot be read", topic.name);
   const ResourceOwner resource(
       rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, topic.name.c_str()));
   std::array<rd_kafka_ConfigResource_t*, 1> resources{resource.get()};
-  const OptionsOwner options = options_for(handle(), RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS, timeout_);
+  const OptionsOwner options = options_for(handle(), RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS, patience);
   const Queue queue(rd_kafka_queue_new(handle()));
   rd_kafka_DescribeConfigs(handle(), resources.data(), resources.size(), options.get(),
                            queue.get());
-  const EventOwner event = answer_in(handle(), queue, timeout_);
-  if (event == nullptr) require(RD_KAFKA_RESP_ERR__TIMED_OUT, doing);
-  require(rd_kafka_event_error(event.get()), doing);
+  const EventOwner event = answer_in(handle(), queue, patience);
+  const auto answer =
+      event == nullptr ? RD_KAFKA_RESP_ERR__TIMED_OUT : rd_kafka_event_error(event.get());
+  if (answer == RD_KAFKA_RESP_ERR__TIMED_OUT && !must) return false;
+  require(answer, doing);
   std::size_t n = 0;
   const auto* const result = rd_kafka_event_DescribeConfigs_result(event.get());
   const auto* const* const found = rd_kafka_DescribeConfigs_result_resources(result, &n);

@@ -130,7 +130,10 @@ class Chaos:
     def terminate(self):
         worker = self.source.choice(self.workers)
         worker.send(signal.SIGTERM)
-        wait_for(lambda: self.answers.poll() and not worker.runs(), "a worker to end after SIGTERM", 60, every=0)
+        try:
+            wait_for(lambda: self.answers.poll() and not worker.runs(), "a worker to end after SIGTERM", 60, every=0)
+        except Late as late:
+            raise verify.Wrong(f"{late}: {worker.name}\n" + "\n".join(w.log() for w in self.workers)) from None
         if worker.process.returncode not in ORDERLY:
             raise verify.Wrong(f"SIGTERM ended with {worker.process.returncode}:\n{worker.log()}")
 
