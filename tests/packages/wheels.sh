@@ -51,7 +51,7 @@ done
 in_debian() { # in_debian SUITE ARCHITECTURE
   folder=$("$here/chroot.sh" "$1" "$2")
   echo "== Debian $(cat "$folder/etc/debian_version"), $2"
-  rm -rf "$folder/wheels" "$folder/venv"
+  rm -rf "$folder/wheels" "$folder/venv" "$folder/root/.cache" # nothing that pip has fetched before
   mkdir "$folder/wheels"
   cp "$dist"/*.whl "$readme" "$folder/wheels/"
   if "$here/inside.sh" "$folder" sh -c 'command -v c++ g++ gcc cc'; then echo "there is a compiler in $folder" && exit 1; fi
