@@ -13,9 +13,12 @@ packages:
 	@tools/install-packages.sh $(BUILD_PACKAGES)
 
 # The program and the library, optimised: build/release/kalstream
+RELEASE := build/release
+RELEASE_OPTIONS :=
+
 build: packages
-	@cmake --preset release -DKALSTREAM_BUILD_TESTS=OFF -DCMAKE_INSTALL_LIBDIR=$(LIBDIR) >/dev/null
-	@cmake --build --preset release -j $(JOBS)
+	@cmake --preset release -B $(RELEASE) -DKALSTREAM_BUILD_TESTS=OFF -DCMAKE_INSTALL_LIBDIR=$(LIBDIR) $(RELEASE_OPTIONS) >/dev/null
+	@cmake --build $(RELEASE) -j $(JOBS)
 
 # The program with its manual pages, completions and service, and the libraries: make install PREFIX=/usr DESTDIR=…
 .PHONY: install
@@ -25,8 +28,8 @@ SHARE = $(DESTDIR)$(PREFIX)/share
 
 install: build
 	@tools/install-packages.sh python3
-	cmake --install build/release --prefix $(PREFIX) --strip
-	tools/program-files.py build/release/kalstream $(SHARE)
+	cmake --install $(RELEASE) --prefix $(PREFIX) --strip
+	tools/program-files.py $(RELEASE)/kalstream $(SHARE)
 	install -D -m 644 packaging/kalstream@.service $(DESTDIR)$(PREFIX)/lib/systemd/system/kalstream@.service
 	@test $(PREFIX) = /usr || sed -i 's|/usr/bin/|$(PREFIX)/bin/|' $(DESTDIR)$(PREFIX)/lib/systemd/system/kalstream@.service
 
@@ -61,11 +64,12 @@ MAINTAINER := The kalstream authors <kalstream@localhost>
 LINTIAN_OPTIONS = --fail-on error $(if $(findstring localhost,$(MAINTAINER)),--suppress-tags bogus-mail-host$(comma)bogus-mail-host-in-debian-changelog)
 comma := ,
 
-deb: page-packages
-	$(MAKE) wheels ARCHITECTURES=$$(uname -m)
+deb: ARCHITECTURES := $(shell uname -m)
+deb: wheels page-packages
 	@tools/install-packages.sh g++ dpkg-dev lintian
 	rm -rf build/deb
-	$(MAKE) install PREFIX=/usr LIBDIR=lib/$$(gcc -print-multiarch) DESTDIR=$(CURDIR)/build/deb/tree
+	$(MAKE) install PREFIX=/usr LIBDIR=lib/$$(gcc -print-multiarch) DESTDIR=$(CURDIR)/build/deb/tree \
+	  RELEASE=build/debian RELEASE_OPTIONS=-DKALSTREAM_FMT_INSIDE=ON
 	for wheel in $(DIST)/*_$$(uname -m).whl; do python3 -m zipfile -e $$wheel build/deb/python; done
 	MAINTAINER='$(MAINTAINER)' packaging/deb.sh build/deb/tree $(DIST) build/deb/python
 	lintian $(LINTIAN_OPTIONS) $(DIST)/*.deb
@@ -79,6 +83,7 @@ tarball: packages page-packages
 # of make test: it takes half an hour and more
 test-wheels: wheels sdist
 	tests/packages/wheels.sh $(DIST)
+	tests/packages/source.sh $(DIST)
 
 test-deb: deb
 	tests/packages/debs.sh $(DIST)

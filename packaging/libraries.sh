@@ -14,9 +14,10 @@ jobs=$(nproc)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export CC CXX AR RANLIB CFLAGS="-O2 -fPIC -DNDEBUG -ffile-prefix-map=$work=libraries"
-if ! cmp -s "$prefix/recipe" "$0"; then # made by another version of this file
+cat "$0" "$here/sources.txt" >"$work/recipe"
+if ! cmp -s "$prefix/recipe" "$work/recipe"; then # made by other versions of these files
   rm -rf "${prefix:?}"/*
-  cp "$0" "$prefix/recipe"
+  cp "$work/recipe" "$prefix/recipe"
 fi
 mkdir -p "$prefix/include" "$prefix/lib/pkgconfig" "$prefix/licenses"
 log=$prefix/log

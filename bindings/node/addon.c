@@ -312,22 +312,24 @@ static napi_value report_of(napi_env env, int code, const kalstream_report* repo
   return array;
 }
 
-static napi_value learner_learn(napi_env env, napi_callback_info info) {
+/* One sample with its target, learnt or only observed. */
+typedef int (*Step)(kalstream_learner*, const double*, size_t, const double*, size_t,
+                    kalstream_report*);
+
+static napi_value step(napi_env env, napi_callback_info info, Step way) {
   const Arguments a = arguments(env, info);
   const Numbers x = numbers(a, 1);
   const Numbers d = numbers(a, 2);
   kalstream_report r = {sizeof r, 0, 0, 0, 0, 0, 0};
-  return report_of(
-      env, kalstream_learner_learn(handle(a), x.values, x.count, d.values, d.count, &r), &r);
+  return report_of(env, way(handle(a), x.values, x.count, d.values, d.count, &r), &r);
+}
+
+static napi_value learner_learn(napi_env env, napi_callback_info info) {
+  return step(env, info, kalstream_learner_learn);
 }
 
 static napi_value learner_observe(napi_env env, napi_callback_info info) {
-  const Arguments a = arguments(env, info);
-  const Numbers x = numbers(a, 1);
-  const Numbers d = numbers(a, 2);
-  kalstream_report r = {sizeof r, 0, 0, 0, 0, 0, 0};
-  return report_of(
-      env, kalstream_learner_observe(handle(a), x.values, x.count, d.values, d.count, &r), &r);
+  return step(env, info, kalstream_learner_observe);
 }
 
 static napi_value learner_advance(napi_env env, napi_callback_info info) {
@@ -395,18 +397,20 @@ static napi_value learner_experts(napi_env env, napi_callback_info info) {
   return list;
 }
 
-static napi_value learner_snapshot(napi_env env, napi_callback_info info) {
+static napi_value bytes_of(napi_env env, napi_callback_info info,
+                           int (*made_by)(kalstream_learner*, unsigned char**, size_t*)) {
   unsigned char* made = NULL;
   size_t size = 0;
-  const int code = kalstream_learner_snapshot(handle(arguments(env, info)), &made, &size);
+  const int code = made_by(handle(arguments(env, info)), &made, &size);
   return given_bytes(env, code, made, size);
 }
 
+static napi_value learner_snapshot(napi_env env, napi_callback_info info) {
+  return bytes_of(env, info, kalstream_learner_snapshot);
+}
+
 static napi_value learner_save(napi_env env, napi_callback_info info) {
-  unsigned char* made = NULL;
-  size_t size = 0;
-  const int code = kalstream_learner_save(handle(arguments(env, info)), &made, &size);
-  return given_bytes(env, code, made, size);
+  return bytes_of(env, info, kalstream_learner_save);
 }
 
 /* ---- Streams. */
@@ -437,22 +441,23 @@ static napi_value stream_learn(napi_env env, napi_callback_info info) {
   return NULL;
 }
 
-static napi_value stream_remarks(napi_env env, napi_callback_info info) {
+static napi_value text_of(napi_env env, napi_callback_info info,
+                          int (*made_by)(kalstream_stream*, char**)) {
   char* made = NULL;
-  const int code = kalstream_stream_remarks(handle(arguments(env, info)), &made);
+  const int code = made_by(handle(arguments(env, info)), &made);
   return given_text(env, code, made);
+}
+
+static napi_value stream_remarks(napi_env env, napi_callback_info info) {
+  return text_of(env, info, kalstream_stream_remarks);
 }
 
 static napi_value stream_schema(napi_env env, napi_callback_info info) {
-  char* made = NULL;
-  const int code = kalstream_stream_schema(handle(arguments(env, info)), &made);
-  return given_text(env, code, made);
+  return text_of(env, info, kalstream_stream_schema);
 }
 
 static napi_value stream_status(napi_env env, napi_callback_info info) {
-  char* made = NULL;
-  const int code = kalstream_stream_status(handle(arguments(env, info)), &made);
-  return given_text(env, code, made);
+  return text_of(env, info, kalstream_stream_status);
 }
 
 static napi_value stream_state_of(napi_env env, napi_callback_info info) {

@@ -4,6 +4,7 @@ import asyncio
 import datetime
 import json
 import math
+import shutil
 import subprocess
 
 import kalstream
@@ -191,6 +192,7 @@ def test_a_token(program, tmp_path):
         server.stop()
 
 
+@pytest.mark.skipif(not shutil.which("openssl"), reason="no openssl to make a certificate with")
 def test_tls(program, tmp_path):
     key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
     made = subprocess.run(

@@ -73,6 +73,19 @@ void give(const StepReport& r, kalstream_report* report) {
   if (r.status == StepStatus::rejected_input) refuse_numbers("x or d");
 }
 
+using Step = StepReport (kalstream_learner::*)(std::span<const double>, std::span<const double>);
+
+// One sample with its target, learnt or only observed.
+int step(Step way, kalstream_learner* learner, const double* x, std::size_t inputs, const double* d,
+         std::size_t outputs, kalstream_report* report) {
+  return guarded_with(learner, [&] {
+    const auto in = inputs_in(*learner, x, inputs);
+    const auto target = targets_in(*learner, d, outputs);
+    require_known_size(report);
+    give((learner->*way)(in, target), report);
+  });
+}
+
 // All NaN is what a learner says of inputs it cannot use.
 void require_prediction(std::span<const double> d_hat) {
   if (std::ranges::all_of(d_hat, [](double v) { return std::isnan(v); })) refuse_numbers("x");
@@ -192,12 +205,7 @@ int kalstream_learner_surprise(kalstream_learner* learner, const double* x, size
 
 int kalstream_learner_learn(kalstream_learner* learner, const double* x, size_t inputs,
                             const double* d, size_t outputs, kalstream_report* report) {
-  return guarded_with(learner, [&] {
-    const auto in = inputs_in(*learner, x, inputs);
-    const auto target = targets_in(*learner, d, outputs);
-    require_known_size(report);
-    give(learner->learn(in, target), report);
-  });
+  return step(&kalstream_learner::learn, learner, x, inputs, d, outputs, report);
 }
 
 int kalstream_learner_advance(kalstream_learner* learner, const double* x, size_t inputs,
@@ -211,12 +219,7 @@ int kalstream_learner_advance(kalstream_learner* learner, const double* x, size_
 
 int kalstream_learner_observe(kalstream_learner* learner, const double* x, size_t inputs,
                               const double* d, size_t outputs, kalstream_report* report) {
-  return guarded_with(learner, [&] {
-    const auto in = inputs_in(*learner, x, inputs);
-    const auto target = targets_in(*learner, d, outputs);
-    require_known_size(report);
-    give(learner->observe(in, target), report);
-  });
+  return step(&kalstream_learner::observe, learner, x, inputs, d, outputs, report);
 }
 
 int kalstream_learner_forecast(kalstream_learner* learner, size_t horizon, const double* future,

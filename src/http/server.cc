@@ -348,8 +348,7 @@ Server::Server(ServerOptions options, Handler handler)
   if (!options_.certificate.empty() && MHD_is_feature_supported(MHD_FEATURE_TLS) != MHD_YES)
     throw std::runtime_error(
         "this kalstream was built without TLS: take the package of your system, or put a proxy "
-        "that "
-        "speaks TLS before it");
+        "that speaks TLS before it");
   listener_ = open_listener(options_.address, options_.port);
   port_ = port_of(listener_);
   unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;

@@ -19,8 +19,10 @@ for suite in bookworm trixie; do
     kalstream --version
     kalstream demo >/tmp/demo && tail -3 /tmp/demo
     kalstream fleet --help >/dev/null && kalstream serve --help >/dev/null
-    test -s /usr/share/man/man1/kalstream-stream.1.gz && test -s /usr/share/bash-completion/completions/kalstream
-    test -s /usr/lib/systemd/system/kalstream@.service || test -s /lib/systemd/system/kalstream@.service
+    apt-get install -y -qq --no-install-recommends man-db bash-completion systemd >/dev/null 2>&1
+    man kalstream-stream | grep -q -- --follow
+    bash -c ". /usr/share/bash-completion/completions/kalstream; COMP_WORDS=(kalstream str) COMP_CWORD=1; _kalstream; echo \${COMPREPLY[*]}"
+    systemd-analyze verify kalstream@boiler.service
     apt-get install -y -qq --no-install-recommends /debs/*.deb gcc libc6-dev pkg-config >/dev/null 2>&1
     cc -std=c99 -O2 /source/examples/c/live_stream.c $(pkg-config --cflags --libs kalstream-c) -lm -o /tmp/in_c
     /tmp/in_c | tee /tmp/digits | tail -1

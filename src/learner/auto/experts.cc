@@ -11,10 +11,9 @@
 namespace kalstream {
 namespace {
 
-/// Units for a network of at most 200 weights, and at least two: what a covariance costs grows with
-/// their square.
-std::size_t lean_units(NetworkOptions n) {
-  constexpr std::size_t most_weights = 200;
+/// Units for a network of at most so many weights, and at least two: what a covariance costs grows
+/// with their square.
+std::size_t lean_units(NetworkOptions n, std::size_t most_weights) {
   while (n.hidden > 2 && ParameterLayout(n).size() > most_weights) --n.hidden;
   return n.hidden;
 }
@@ -32,8 +31,8 @@ std::size_t units(std::size_t wanted, const NetworkOptions& n, std::size_t weigh
 
 /// A network under one covariance, r = floor + factor·HPHᵀ.
 struct Net {
-  Cell cell;
-  std::size_t hidden;
+  Cell cell = Cell::feedforward;
+  std::size_t hidden = 0;
   std::size_t lags = 0;
   double deviation = 0.1;
   double floor = 0.1;
@@ -41,7 +40,16 @@ struct Net {
   double process_noise = 1e-5;
   std::size_t replays = 0;
   std::size_t memory = 1000;
+  std::size_t weights = 192;  // at most, where it shall be lean
 };
+
+/// The largest network has more weights where there are few inputs: all others are small then, and
+/// long memory needs many units.
+std::size_t weights_of_recurrent(std::size_t inputs) {
+  constexpr std::size_t many = 8;
+  constexpr std::size_t least = 160;
+  return least + 60 * (many - std::min(many, inputs));
+}
 
 /// Adds experts to the list, each by what distinguishes it from others of its kind.
 class Planner {
@@ -64,7 +72,8 @@ class Planner {
     n.weight_deviation = o.deviation;
     n.inputs = network_.inputs + o.lags * network_.outputs;
     n.hidden = std::max<std::size_t>(o.hidden * network_.hidden / 16, 2);
-    n.hidden = lean_ ? lean_units(n) : units(n.hidden, n, o.cell == Cell::feedforward ? 400 : 800);
+    n.hidden = lean_ ? lean_units(n, o.weights)
+                     : units(n.hidden, n, o.cell == Cell::feedforward ? 400 : 800);
     Algorithm1 rule;
     rule.partition = Partition::full;
     rule.initial_covariance = 1;
@@ -149,7 +158,11 @@ std::vector<ExpertPlan> plan_experts(const Auto& options, const NetworkOptions& 
   list.add("recurrent-lag1", {.cell = rn, .hidden = 8, .lags = 1, .floor = 0.3});
   list.add("window4", {.cell = ff, .hidden = 12, .lags = 4, .floor = 0.03});
   if (has_inputs) list.add("memoryless", {.cell = ff, .hidden = 16, .process_noise = 1e-4});
-  list.add("recurrent", {.cell = rn, .hidden = options.lean ? 8U : 24U, .floor = 0.3, .factor = 1});
+  list.add("recurrent", {.cell = rn,
+                         .hidden = 24,
+                         .floor = 0.3,
+                         .factor = 1,
+                         .weights = weights_of_recurrent(network.inputs)});
   if (has_inputs)
     list.add("replay4", {.cell = ff, .hidden = 16, .floor = 1, .factor = 1, .replays = 4});
   list.add("lstm-lag2", {.cell = Cell::lstm, .hidden = options.lean ? 4U : 6U, .lags = 2});
