@@ -8,10 +8,13 @@ of all runs are compared.
 
 Rates are those of a running stream: each run is made twice, with a shorter and a longer part of the same file, and what
 is told is the difference of samples over the difference of seconds. So the start, when all models are made, is left out.
+The last column is the same by processor time: that of one job over that of the busiest thread of several, which other
+work on the machine disturbs less.
 
     bench/jobs.py [build/release/kalstream] [--jobs 2] [--pairs 5] [--keys 10000] [--each 40]
 """
 import argparse
+import glob
 import hashlib
 import itertools
 import json
@@ -45,26 +48,43 @@ def first_part(path, samples):
     return path + ".first"
 
 
+def processor_seconds(pid):
+    """Of the thread that has used the most."""
+    most = 0
+    for file in glob.glob(f"/proc/{pid}/task/*/schedstat"):
+        try:
+            with open(file) as text:
+                most = max(most, int(text.read().split()[0]) / 1e9)
+        except OSError:
+            pass  # it has just ended
+    return most
+
+
 def once(program, path, options, jobs, folder):
-    """Samples, seconds, and a checksum of the answers."""
+    """Samples, seconds, processor seconds of the busiest thread, and a checksum of the answers."""
     summary = os.path.join(folder, "summary.json")
     answers = os.path.join(folder, "answers")
     with open(path) as data, open(answers, "wb") as out:
         start = time.perf_counter()
-        subprocess.run([program, "stream", "--quiet", "--jobs", str(jobs), "--json", summary, *options],
-                       stdin=data, stdout=out, check=True)
+        process = subprocess.Popen([program, "stream", "--quiet", "--jobs", str(jobs), "--json", summary, *options],
+                                   stdin=data, stdout=out)
+        busiest = 0
+        while process.poll() is None:
+            busiest = max(busiest, processor_seconds(process.pid))
+            time.sleep(0.05)
         seconds = time.perf_counter() - start
+        assert process.returncode == 0
     with open(answers, "rb") as file:
         checksum = hashlib.sha256(file.read()).hexdigest()
     with open(summary) as file:
-        return json.load(file)["samples"], seconds, checksum
+        return json.load(file)["samples"], seconds, busiest, checksum
 
 
 def rate(program, path, options, jobs, folder):
-    """Samples per second once it runs, and a checksum of all answers."""
-    few, start, _ = once(program, path + ".first", options, jobs, folder)
-    samples, seconds, checksum = once(program, path, options, jobs, folder)
-    return (samples - few) / (seconds - start), checksum
+    """Samples per second once it runs, per processor second of the busiest thread, and a checksum of all answers."""
+    few, start, start_busy, _ = once(program, path + ".first", options, jobs, folder)
+    samples, seconds, busy, checksum = once(program, path, options, jobs, folder)
+    return ((samples - few) / (seconds - start), (samples - few) / (busy - start_busy)), checksum
 
 
 def quartiles(values):
@@ -84,8 +104,8 @@ def main():
     a = parser.parse_args()
     alg1 = ["--learner", "alg1", "--hidden", "8", "--key", "key", "--max-models", str(a.keys)]
     print(f"{cpu_name()}, {time.strftime('%Y-%m-%d', time.gmtime())}; {a.pairs} pairs, medians (and quartiles)\n")
-    print(f"| alg1, 8 units, 8 inputs | samples | samples/s, 1 job | {a.jobs} jobs | times |")
-    print("|---|---|---|---|---|")
+    print(f"| alg1, 8 units, 8 inputs | samples | samples/s, 1 job | {a.jobs} jobs | times | … by processor time |")
+    print("|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as folder:
         files = {
             "in turn": lambda: write_keyed(folder, a.keys, a.each, True),
@@ -103,12 +123,14 @@ def main():
                     rates.append(measured)
                     sums.add(checksum)
                 assert len(sums) == 1, "the answers differ"
-            ratios = quartiles([m / o for m, o in zip(many, one)])
-            low, mid, high = quartiles(one)
-            low_many, mid_many, high_many = quartiles(many)
+            ratios = quartiles([m[0] / o[0] for m, o in zip(many, one)])
+            by_processor = quartiles([m[1] / o[1] for m, o in zip(many, one)])
+            low, mid, high = quartiles([o[0] for o in one])
+            low_many, mid_many, high_many = quartiles([m[0] for m in many])
             print(f"| {a.keys:,} models, {kind} | {a.keys * a.each:,} | {mid:,.0f} ({low:,.0f} to {high:,.0f}) "
                   f"| {mid_many:,.0f} ({low_many:,.0f} to {high_many:,.0f}) "
-                  f"| {ratios[1]:.2f} ({ratios[0]:.2f} to {ratios[2]:.2f}) |", flush=True)
+                  f"| {ratios[1]:.2f} ({ratios[0]:.2f} to {ratios[2]:.2f}) "
+                  f"| {by_processor[1]:.2f} ({by_processor[0]:.2f} to {by_processor[2]:.2f}) |", flush=True)
 
 
 if __name__ == "__main__":
