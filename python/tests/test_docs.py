@@ -4,6 +4,7 @@ import doctest
 import importlib.util
 import pathlib
 import re
+import shutil
 
 import pytest
 
@@ -22,7 +23,9 @@ def test_command_line_reference_is_up_to_date(program):
     assert reference.PAGE.read_text() == reference.page(program.path), "make docs"
 
 
-@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="no git repository")
+@pytest.mark.skipif(
+    not (ROOT / ".git").exists() or not shutil.which("git"), reason="no git, or no repository"
+)
 def test_no_link_leads_nowhere():
     assert tool("check-links").main([]) == 0
 
