@@ -7,7 +7,8 @@ Each sample is predicted, scored, then learnt. kalstream runs with `auto` and no
 regression behind a StandardScaler (one against the rest where there are more than two classes), a Hoeffding tree and an adaptive
 random forest. Log loss is −ln p of the label, p held within 1e-15 of 0 as river's CrossEntropy does. The calibration error is the
 mean difference of confidence and accuracy over ten bins of confidence, over the whole stream and over what follows its first 2,000
-samples.
+samples. Beside the latter, what perfectly calibrated probabilities would show there by chance: the median and the 95 % quantile of
+1,000 draws in which each prediction is right just as often as its confidence says.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import argparse
 import json
 import math
 import platform
+import random
 import time
 
 import river
@@ -97,8 +99,10 @@ class Bins:
 
     def __init__(self):
         self.bins = [[0, 0.0, 0] for _ in range(10)]
+        self.confidences = []
 
     def add(self, confidence, right):
+        self.confidences.append(confidence)
         one = self.bins[min(int(10 * confidence), 9)]
         one[0] += 1
         one[1] += confidence
@@ -107,6 +111,18 @@ class Bins:
     def error(self):
         count = sum(n for n, _, _ in self.bins)
         return sum(abs(sure - right) for _, sure, right in self.bins) / count if count else float("nan")
+
+    def by_chance(self, draws=1000):
+        """Quantiles of the error that perfect calibration would show with these confidences."""
+        source = random.Random(1)
+        errors = []
+        for _ in range(draws if self.confidences else 0):
+            drawn = Bins()
+            for confidence in self.confidences:
+                drawn.add(confidence, source.random() < confidence)
+            errors.append(drawn.error())
+        errors.sort()
+        return {"median": errors[draws // 2], "q95": errors[draws * 95 // 100]} if errors else None
 
 
 def picture(results):
@@ -147,7 +163,11 @@ def shown(error):
     return "none" if math.isnan(error) else f"{error:.4f}"
 
 
-def scores(model, samples):
+def expected(late):
+    return f", by chance {late['median']:.4f} to {late['q95']:.4f}" if late else ""
+
+
+def scores(model, samples, chance=False):
     loss = 0.0
     right = 0
     whole, late = Bins(), Bins()
@@ -168,6 +188,7 @@ def scores(model, samples):
         "calibration": whole.error(),
         "bins": whole.bins,
         "calibration_late": late.error(),
+        "by_chance": late.by_chance() if chance else None,
         "us": (time.perf_counter() - start) * 1e6 / n,
     }
 
@@ -193,7 +214,7 @@ def main():
             continue
         samples = [(dict(x), y) for x, y in make().take(a.samples)]
         several = len({y for _, y in samples}) > 2
-        row = {name: scores(model(several), samples) for name, model in models.items()}
+        row = {name: scores(model(several), samples, chance=name == "auto") for name, model in models.items()}
         results[stream] = row
         best = min(s["log_loss"] for s in row.values())
         cells = [
@@ -203,7 +224,7 @@ def main():
         auto = row["auto"]
         times = " / ".join(f"{s['us']:,.0f}" for s in row.values())
         print(
-            f"| {stream} | {' | '.join(cells)} | {auto['calibration']:.4f} ({shown(auto['calibration_late'])}) | {times} |",
+            f"| {stream} | {' | '.join(cells)} | {auto['calibration']:.4f} ({shown(auto['calibration_late'])}{expected(auto['by_chance'])}) | {times} |",
             flush=True,
         )
     print(
