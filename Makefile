@@ -227,10 +227,10 @@ bench-fleet: kafka
 # kalstream within Spark and Quix Streams: the examples, tried (half a gigabyte is installed)
 ENGINES_VENV := build/engines-venv
 
-$(ENGINES_VENV)/ready: examples/engines/requirements.txt tests/kafka/requirements.txt
+$(ENGINES_VENV)/ready: examples/engines/requirements.txt
 	@python3 -c 'import ensurepip' 2>/dev/null || tools/install-packages.sh python3-venv
 	python3 -m venv $(ENGINES_VENV)
-	$(ENGINES_VENV)/bin/pip install --quiet -r examples/engines/requirements.txt -r tests/kafka/requirements.txt
+	$(ENGINES_VENV)/bin/pip install --quiet -r examples/engines/requirements.txt
 	@touch $@
 
 test-engines: kafka python $(ENGINES_VENV)/ready
