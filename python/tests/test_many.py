@@ -94,10 +94,14 @@ def test_says_what_is_wrong():
 
 def test_can_be_interrupted():
     X, y = kalstream.generate("narma10", 20_000)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background it may be ignored
     timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
     timer.start()
-    with pytest.raises(KeyboardInterrupt):
-        kalstream.run_many([X] * 50, [y] * 50, "auto", jobs=2)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            kalstream.run_many([X] * 50, [y] * 50, "auto", jobs=2)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_a_batch_is_many_rls():
