@@ -31,6 +31,9 @@ if has Rust cargo; then
 fi
 if has Go go; then
   cd "$source/bindings/go"
+  # Go keeps what it has compiled, and does not notice that pkg-config names another folder today.
+  CGO_LDFLAGS=$(pkg-config --libs-only-L kalstream-c)
+  export CGO_LDFLAGS
   go vet ./...
   go test ./...
   go run ./examples/live_stream | cmp - "$work/expected"
