@@ -39,7 +39,7 @@ int main(void) {
     squared_error += (d - d_hat) * (d - d_hat);
     squared_naive += (d - x) * (d - x);
     if (t % 500 == 499) {
-      printf("after %4d samples: error %.4f, predicting no change %.4f\n", t + 1,
+      printf("after %4d samples: error %.3f, predicting no change %.3f\n", t + 1,
              sqrt(squared_error / 500), sqrt(squared_naive / 500));
       squared_error = squared_naive = 0;
     }

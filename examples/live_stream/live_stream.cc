@@ -31,7 +31,7 @@ int main() {
     squared_error += (d[0] - d_hat) * (d[0] - d_hat);
     squared_naive += (d[0] - x[0]) * (d[0] - x[0]);
     if (t % 500 == 499) {
-      std::printf("after %4d samples: error %.4f, predicting no change %.4f\n", t + 1,
+      std::printf("after %4d samples: error %.3f, predicting no change %.3f\n", t + 1,
                   std::sqrt(squared_error / 500), std::sqrt(squared_naive / 500));
       squared_error = squared_naive = 0;
     }

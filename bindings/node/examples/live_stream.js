@@ -15,7 +15,7 @@ for (let t = 0; t < 4000; ++t) {
   squaredError += (d - dHat) ** 2;
   squaredNaive += (d - x) ** 2;
   if (t % 500 === 499) {
-    const [error, naive] = [squaredError, squaredNaive].map((sum) => Math.sqrt(sum / 500).toFixed(4));
+    const [error, naive] = [squaredError, squaredNaive].map((sum) => Math.sqrt(sum / 500).toFixed(3));
     console.log(`after ${String(t + 1).padStart(4)} samples: error ${error}, predicting no change ${naive}`);
     squaredError = squaredNaive = 0;
   }

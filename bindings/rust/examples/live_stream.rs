@@ -18,7 +18,7 @@ fn main() -> Result<(), kalstream::Error> {
         squared_naive += (d - x) * (d - x);
         if t % 500 == 499 {
             let (error, naive) = ((squared_error / 500.0_f64).sqrt(), (squared_naive / 500.0_f64).sqrt());
-            println!("after {:4} samples: error {error:.4}, predicting no change {naive:.4}", t + 1);
+            println!("after {:4} samples: error {error:.3}, predicting no change {naive:.3}", t + 1);
             (squared_error, squared_naive) = (0.0, 0.0);
         }
     }

@@ -35,7 +35,7 @@ func main() {
 		squaredError += (d - dHat[0]) * (d - dHat[0])
 		squaredNaive += (d - x) * (d - x)
 		if t%500 == 499 {
-			fmt.Printf("after %4d samples: error %.4f, predicting no change %.4f\n", t+1,
+			fmt.Printf("after %4d samples: error %.3f, predicting no change %.3f\n", t+1,
 				math.Sqrt(squaredError/500), math.Sqrt(squaredNaive/500))
 			squaredError, squaredNaive = 0, 0
 		}
