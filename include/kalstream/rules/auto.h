@@ -15,7 +15,7 @@ struct Auto {
   std::size_t lags = 24;    ///< past targets the experts may look at
   bool full_ekf = false;    ///< with inputs, two more experts: LSTM networks under the full EKF
   /// Fewer and smaller networks, with covariances in single precision: a fifth of the memory and a
-  /// third of the time, for errors that are the same within 1 % (docs/auto.md).
+  /// third of the time, for errors about 1 % larger (docs/auto.md).
   bool lean = true;
   bool series = true;       ///< with the experts that know time: seasons, trends, long pasts
   std::size_t threads = 1;  ///< that share the experts; results are the same for any number
