@@ -18,6 +18,8 @@ Fields fields(Auto& o) {
           {"lags", "past targets the experts may look at", &o.lags, at_most_1000, "past_targets"},
           no_setting({"full_ekf", "two full-EKF networks as well: auto-max", &o.full_ekf}),
           {"lean", "fewer and smaller networks in single precision; false: as up to 0.1", &o.lean},
+          no_setting({"selective", "networks that do not pay sleep, and see few inputs of many",
+                      &o.selective}),
           no_setting({"series", "with the experts that know time", &o.series}),
           {"threads", "that share the experts", &o.threads, at_least_1}};
 }
@@ -38,7 +40,7 @@ Footprint footprint_of(const LearnerOptions& options, const Auto& rule) {
     total.networks += one.networks;
     total.covariance_blocks += one.covariance_blocks;
     total.bytes += one.bytes;
-    total.learnt_bytes += one.learnt_bytes;
+    if (!plan.may_sleep) total.learnt_bytes += one.learnt_bytes;
   }
   const auto series = plan_series(rule, options.network);
   for (const SeriesPlan& plan : series) {  // made when they can be of use, so not yet learnt
@@ -106,6 +108,7 @@ const RuleInfo<Auto>& Auto::info() {
           [](Auto& o, std::uint64_t format) {
             o.series = format >= 4;
             o.lean = format >= 5;
+            o.selective = format >= 6;
           },
   };
   return info;
