@@ -30,12 +30,13 @@ def around(spot, size, radius):
             dx, dy = math.cos(angle), math.sin(angle)
             far = radius + gap
             middle = (x + dx * (far + width / 2), y + dy * (far + height / 2))
-            yield gap, Box(middle[0] - width / 2, middle[1] - height / 2, middle[0] + width / 2, middle[1] + height / 2)
+            corner = (middle[0] - width / 2, middle[1] - height / 2)
+            yield gap, Box(*corner, corner[0] + width, corner[1] + height)
 
 
 def place(spots, sizes, radius, inside, lines):
-    """name → the box of its label. Each in turn takes the place where it is least in the way of others, of points and of
-    lines, which are thin boxes; again until none moves."""
+    """name → the box of its label. Each in turn takes the place where it is least in the way of others, of points and
+    of lines, which are thin boxes; again until none moves."""
     points = {name: Box(x - radius, y - radius, x + radius, y + radius) for name, (x, y) in spots.items()}
     candidates = {
         name: [(gap, box) for gap, box in around(spots[name], sizes[name], radius) if inside.holds(box)]

@@ -1,4 +1,4 @@
-"""The models by name. Each has rows(X), which makes of a matrix what it takes one by one, predict(x) and learn(x, y)."""
+"""The models by name. Each has rows(X), which makes of a matrix what it takes row by row, predict(x), learn(x, y)."""
 
 import numpy as np
 

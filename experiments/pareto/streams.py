@@ -21,7 +21,7 @@ def path_of(folder, name):
 
 
 def load(folder, name, rows, lags):
-    """(X, y) of the first rows. With lags the targets before each row are inputs as well, where the stream has a memory."""
+    """(X, y) of the first rows. With lags past targets are inputs as well, where the stream has a memory."""
     if name.startswith("gen:"):
         import kalstream
 

@@ -71,7 +71,7 @@ def calibration_error(scored):
 
 
 def transcribed(answers):
-    """The scores, from answers. While one class alone is known, what it leaves is the second one's, whichever that will be."""
+    """While one class alone is known, what it leaves is the second one's, whichever that will be."""
     second = list(dict.fromkeys(answer["target"] for answer in answers if "target" in answer))[1]
     scored = [answer for answer in answers if "target" in answer and answer["prediction"] is not None]
     for answer in scored:
