@@ -16,7 +16,7 @@ Fields fields(Auto& o) {
   static constexpr Permitted at_most_1000{"at most 1000", [](double v) { return v <= 1000; }};
   return {{"experts", "networks, the most useful first; 0: all", &o.experts},
           {"lags", "past targets the experts may look at", &o.lags, at_most_1000, "past_targets"},
-          no_setting({"full_ekf", "two full-EKF networks as well: auto-max", &o.full_ekf}),
+          no_setting({"full_ekf", "full-EKF networks as well: auto-max", &o.full_ekf}),
           {"lean", "fewer and smaller networks in single precision; false: as up to 0.1", &o.lean},
           no_setting({"selective", "networks that do not pay sleep, and see few inputs of many",
                       &o.selective}),
@@ -77,7 +77,7 @@ void check_all(const LearnerOptions& options, const Auto& rule) {
 
 std::string remark(const LearnerOptions& options, const Auto& rule) {
   if (!rule.full_ekf || options.network.inputs > 0) return {};
-  return "auto-max is the same as auto here: its two full-EKF networks learn from inputs, and "
+  return "auto-max is the same as auto here: its full-EKF networks learn from inputs, and "
          "there are none";
 }
 
@@ -89,7 +89,9 @@ const RuleInfo<Auto>& Auto::info() {
   static const RuleInfo<Auto> info{
       .learners = {{"auto",
                     "no tuning: many small experts of several kinds, blended; takes raw data"},
-                   {"auto-max", "the same with two full-EKF networks", {.full_ekf = true}}},
+                   {"auto-max",
+                    "the same with full-EKF networks: two, of classes four",
+                    {.full_ekf = true}}},
       .which = [](const Auto& o) -> std::size_t { return o.full_ekf ? 1 : 0; },
       .fields = fields,
       .check_all = check_all,
