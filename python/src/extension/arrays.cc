@@ -7,8 +7,15 @@
 namespace kalstream::python {
 namespace {
 
-PyObject* empty = nullptr;              // numpy.empty
-PyObject* ascontiguousarray = nullptr;  // numpy.ascontiguousarray
+// Of NumPy, which takes long to import: found when they are first needed.
+PyObject* empty = nullptr;
+PyObject* ascontiguousarray = nullptr;
+
+nb::object of_numpy(PyObject*& function, const char* name) {
+  if (function == nullptr)
+    function = nb::object(nb::module_::import_("numpy").attr(name)).release().ptr();
+  return nb::borrow(function);
+}
 
 [[noreturn]] void fail_size(const char* name, std::size_t expected, std::size_t given) {
   throw nb::value_error((std::string(name) + ": " + std::to_string(expected) + " number" +
@@ -23,12 +30,6 @@ bool holds_doubles(const Py_buffer& buffer) {
 }
 
 }  // namespace
-
-void find_numpy() {
-  const nb::module_ numpy = nb::module_::import_("numpy");
-  empty = nb::object(numpy.attr("empty")).release().ptr();
-  ascontiguousarray = nb::object(numpy.attr("ascontiguousarray")).release().ptr();
-}
 
 void forget_numpy() {
   Py_CLEAR(empty);
@@ -90,12 +91,12 @@ void Numbers::convert(nb::handle source) {
     PyErr_SetString(PyExc_TypeError, "text is no number");
     throw nb::python_error();
   }
-  converted_ = nb::borrow(ascontiguousarray)(source, "float64");
+  converted_ = of_numpy(ascontiguousarray, "ascontiguousarray")(source, "float64");
   view_buffer(converted_);
 }
 
 nb::object small_array(std::span<const double> values) {
-  nb::object array = nb::borrow(empty)(values.size());
+  nb::object array = of_numpy(empty, "empty")(values.size());
   Py_buffer buffer;
   if (PyObject_GetBuffer(array.ptr(), &buffer, PyBUF_WRITABLE) != 0) throw nb::python_error();
   std::copy(values.begin(), values.end(), static_cast<double*>(buffer.buf));

@@ -42,8 +42,7 @@ nb::object small_array(std::span<const double> values);
 /// A NumPy array that takes the vector over.
 nb::object array_of(std::vector<double>&& values, std::vector<std::size_t> shape);
 
-/// Finds numpy.empty once; the result is given back by forget_numpy.
-void find_numpy();
+/// Gives back what was found of NumPy.
 void forget_numpy();
 
 using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;

@@ -27,7 +27,6 @@ void translate(const std::exception_ptr& thrown, void*) {
 
 NB_MODULE(_core, m) {
   namespace py = kalstream::python;
-  py::find_numpy();
   nanobind::module_::import_("atexit").attr("register")(nanobind::cpp_function(py::forget_numpy));
   nanobind::exception<kalstream::SnapshotError>(  // NOLINT: the module keeps it
       m, "SnapshotError", PyExc_ValueError);

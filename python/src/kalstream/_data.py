@@ -9,18 +9,15 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Union
 
-import numpy as np
-import numpy.typing as npt
-
 from . import _core
+from ._numpy import Array, ArrayLike, np
 
-Array = npt.NDArray[np.float64]
 Path = Union[str, "os.PathLike[str]"]
 Fields = Union[str, int, Sequence[Union[str, int]], None]
 Column = tuple[str, Any, bool]  # name, values, whether the column is one of text
 
 
-def matrix(name: str, values: npt.ArrayLike, columns: int | None = None) -> Array:
+def matrix(name: str, values: ArrayLike, columns: int | None = None) -> Array:
     """Rows of doubles one after the other; not copied if they already are."""
     try:
         rows = np.ascontiguousarray(values, dtype=np.float64)

@@ -6,12 +6,10 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Union
 
-import numpy as np
-import numpy.typing as npt
-
 from . import _core, _data, _html
 from ._data import Fields, Path
 from ._learner import Array, Learner, Numbers, Option, Table, _size
+from ._numpy import ArrayLike, np, npt
 
 
 GENERATED_ROWS = 5000  # of a generator, which has no end
@@ -386,7 +384,7 @@ def prepare(
 
 def run(
     X: Numbers | Table | Path,
-    y: npt.ArrayLike | Table | None = None,
+    y: ArrayLike | Table | None = None,
     learner: str = "auto",
     *,
     target: Fields = None,
@@ -538,7 +536,7 @@ Contender = Union[str, Learner]
 def compare(
     learners: Sequence[Contender] | Mapping[str, Contender],
     X: Numbers | Table | Path,
-    y: npt.ArrayLike | Table | None = None,
+    y: ArrayLike | Table | None = None,
     *,
     seeds: int | Sequence[int] = 1,
     target: Fields = None,

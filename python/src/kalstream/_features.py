@@ -8,9 +8,8 @@ import warnings
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
-import numpy as np
-
 from ._learner import Array, Learner
+from ._numpy import np
 
 LARGEST = 1e100  # a learner refuses inputs beyond
 

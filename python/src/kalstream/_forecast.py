@@ -6,12 +6,11 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from . import _core, _data
 from ._data import Fields, Path
 from ._evaluation import Future, Periods, Stream, held_ahead, known_ahead, periods_of
 from ._learner import Learner, Table, _size
+from ._numpy import np
 
 
 def _joined(X: Any, future: Any) -> tuple[Any, list[str]]:

@@ -6,7 +6,7 @@ import html
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
+from ._numpy import np
 
 if TYPE_CHECKING:
     from ._evaluation import Comparison, Run

@@ -6,17 +6,14 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Union
 
-import numpy as np
-import numpy.typing as npt
-
 from . import _core, _html
 from ._data import Fields, Path, columns_of, is_table, matrix
+from ._numpy import Array, ArrayLike, np
 
 if TYPE_CHECKING:
     from ._evaluation import Run
 
-Array = npt.NDArray[np.float64]
-Numbers = Union[npt.ArrayLike, None]
+Numbers = Union[ArrayLike, None]
 Option = Union[float, str, bool, None, Sequence[float]]
 Table = Any  # a data frame of pandas, polars or pyarrow, or a dict of columns
 
@@ -139,7 +136,7 @@ class Learner(_core.Learner):
 
     # predict, interval, learn and advance are the extension's own: nothing comes between.
 
-    def predict_many(self, X: npt.ArrayLike | Table) -> Array:
+    def predict_many(self, X: ArrayLike | Table) -> Array:
         """Predictions for the rows of X, each as if it were the next sample; (rows, outputs)."""
         return super().predict_many(self._rows(X))
 
@@ -163,7 +160,7 @@ class Learner(_core.Learner):
     def run(
         self,
         X: Numbers | Table | Path,
-        y: npt.ArrayLike | Table | None = None,
+        y: ArrayLike | Table | None = None,
         *,
         target: Fields = None,
         inputs: Fields = None,

@@ -7,11 +7,10 @@ import os
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from . import _core, _data
 from ._evaluation import Run, check, prepare, run_of
 from ._learner import _size
+from ._numpy import np
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
