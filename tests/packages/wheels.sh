@@ -74,6 +74,7 @@ for suite in bullseye bookworm trixie; do
 done
 
 in_debian bookworm arm64
+tests+=(-k 'not nothing_leaks') # qemu itself keeps 280 KiB of every thread that has ended
 tests_in_debian /test_learner.py /test_package.py # all of them would take long by qemu
 "$here/inside.sh" "$folder" sh -c '/venv/bin/kalstream generate narma10 --rows 300 | /venv/bin/kalstream stream --learner rls | tail -1'
 echo "wheels.sh: all is well"
