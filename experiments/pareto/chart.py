@@ -46,9 +46,9 @@ def front(points):
 
 
 def ticks(low, high):
-    """1, 2 and 5 times powers of ten; powers of ten alone where there are many."""
+    """1, 2 and 5 times powers of ten; powers of ten alone where there would be many."""
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    steps = (1, 2, 5) if len(decades) < 4 else (1,)
+    steps = (1, 2, 5) if high < 100 * low else (1,)
     return [s * 10.0**d for d in decades for s in steps if low <= s * 10.0**d <= high]
 
 

@@ -37,7 +37,12 @@ def around(spot, size, radius):
 def place(spots, sizes, radius, inside, lines):
     """name → the box of its label. Each in turn takes the place where it is least in the way of others, of points and
     of lines, which are thin boxes; again until none moves."""
-    points = {name: Box(x - radius, y - radius, x + radius, y + radius) for name, (x, y) in spots.items()}
+
+    def square(name, half):
+        x, y = spots[name]
+        return Box(x - half, y - half, x + half, y + half)
+
+    points = [square(name, radius) for name in spots]
     candidates = {
         name: [(gap, box) for gap, box in around(spots[name], sizes[name], radius) if inside.holds(box)]
         for name in spots
@@ -46,11 +51,12 @@ def place(spots, sizes, radius, inside, lines):
     for _ in range(20):
         before = dict(placed)
         for name in spots:
-            others = [box for other, box in placed.items() if other != name]
+            blocked = [*points, *lines, *(box for other, box in placed.items() if other != name)]
+            near = [square(other, 2.5 * radius) for other in spots if other != name]  # whose label would it be?
 
-            def cost(candidate, obstacles=(*others, *points.values(), *lines)):
+            def cost(candidate, blocked=blocked, near=near):
                 gap, box = candidate
-                return gap + 10 * sum(box.common(o) for o in obstacles)
+                return gap + 10 * sum(map(box.common, blocked)) + 0.2 * sum(map(box.common, near))
 
             placed[name] = min(candidates[name], key=cost)[1]
         if placed == before:
