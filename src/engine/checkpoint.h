@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "core/archive.h"
+#include "core/envelope.h"
 #include "engine/model.h"
 #include "ports/ports.h"
 
@@ -39,6 +39,9 @@ class CheckpointImage {
   Bytes finish() &&;
 
  private:
+  friend class PackedModel;
+
+  CheckpointImage() = default;
   void write(const Learner* learner);
 
   Bytes stream_;
@@ -67,5 +70,9 @@ Archive stream_of(const Checkpoint& checkpoint);
 /// The model in it, with these options, or as it was. Throws SnapshotError.
 std::unique_ptr<StreamModel> model_of(const Checkpoint& checkpoint,
                                       const ModelOptions* options = nullptr);
+/// The same straight from the bytes, which must be of this key.
+std::unique_ptr<StreamModel> model_in(std::span<const std::byte> bytes, const std::string& key,
+                                      const ModelOptions* options,
+                                      Checksum checksum = Checksum::checked);
 
 }  // namespace kalstream
