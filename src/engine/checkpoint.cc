@@ -50,9 +50,9 @@ Bytes to_bytes(const Checkpoint& checkpoint) {
 }
 
 CheckpointImage::CheckpointImage(Bytes stream, std::string key, const StreamModel* model,
-                                 std::size_t about)
-    : stream_(std::move(stream)), key_(std::move(key)) {
-  bytes_.reserve(about);
+                                 Bytes buffer)
+    : stream_(std::move(stream)), key_(std::move(key)), bytes_(std::move(buffer)) {
+  bytes_.clear();
   if (model != nullptr) {
     beside_ = model->beside_learner();
     write(&model->learner());

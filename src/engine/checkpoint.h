@@ -25,8 +25,8 @@ Bytes to_bytes(const Checkpoint& checkpoint);
 /// most of the time, any thread can do later.
 class CheckpointImage {
  public:
-  /// Without a model if that is nullptr. It is faster if it is known how large it will be.
-  CheckpointImage(Bytes stream, std::string key, const StreamModel* model, std::size_t about = 0);
+  /// Without a model if that is nullptr. It is faster in a buffer that is large enough.
+  CheckpointImage(Bytes stream, std::string key, const StreamModel* model, Bytes buffer = {});
   /// The model's learner is copied into `copy`, made by the same recipe, which nobody else may look
   /// at until this is finished or gone: for large ones the shortest way.
   CheckpointImage(Bytes stream, std::string key, const StreamModel& model,
@@ -37,6 +37,8 @@ class CheckpointImage {
   std::size_t written() const { return bytes_.size(); }
   /// What to_bytes() gives.
   Bytes finish() &&;
+  /// The memory it was written to, for another.
+  Bytes buffer() && { return std::move(bytes_); }
 
  private:
   friend class PackedModel;

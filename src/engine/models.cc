@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "core/heap.h"
 #include "kalstream/snapshot.h"
 #include "schema/value.h"
 
@@ -17,9 +18,12 @@ constexpr std::uint64_t most_bytes_leaving = std::uint64_t{1} << 20;
 // Nodes of the list and of the index, and what the heap adds to each of some allocations.
 constexpr std::uint64_t bytes_of_entry = 320;
 
-// Below this little is gained by packing: a model is in the store in less time than it takes to
-// tell.
+// Smaller models are not packed: little would be gained, and they are in the store in no time.
 constexpr std::uint64_t least_to_pack = std::uint64_t{64} << 10;
+
+// The heap keeps what models that were packed have freed, for others like them. It is told to give
+// that back when it may be such a part of all memory: it takes some time to look.
+constexpr std::uint64_t most_part_free = 8;
 
 std::uint64_t three_quarters(std::uint64_t bytes) { return bytes - bytes / 4; }
 
@@ -259,15 +263,21 @@ bool Models::pack_one(std::size_t more) {
   const std::uint64_t all = bytes_ + more * *of_one_model_;
   if (packed_bytes_ + state_size_ > three_quarters(all)) return false;
   const Place entry = std::prev(first_packed_);
-  const CheckpointImage image = image_of(*entry);
+  CheckpointImage image = image_of(*entry, std::move(buffer_));
   if (!pays_to_pack()) return false;
   bytes_ -= bytes_of(*entry);
+  freed_ += bytes_of(*entry);
   entry->packed = std::make_unique<PackedModel>(image);
+  buffer_ = std::move(image).buffer();
   entry->model.reset();
   bytes_ += bytes_of(*entry);
   packed_bytes_ += bytes_of(*entry);
   ++packed_;
   first_packed_ = entry;
+  if (freed_ >= limits_.bytes / most_part_free) {
+    give_back_free_heap();
+    freed_ = 0;
+  }
   return true;
 }
 
@@ -342,9 +352,10 @@ void Models::give(Entry& entry) {
   entry.stored = true;
 }
 
-CheckpointImage Models::image_of(const Entry& entry) {
+CheckpointImage Models::image_of(const Entry& entry, Bytes buffer) {
   if (entry.packed) return entry.packed->image(entry.key);
-  CheckpointImage image({}, entry.key, entry.model.get(), state_size_ + state_size_ / 16);
+  buffer.reserve(state_size_ + state_size_ / 16);
+  CheckpointImage image({}, entry.key, entry.model.get(), std::move(buffer));
   state_size_ = image.written();
   return image;
 }

@@ -129,7 +129,7 @@ class Models {
     return give_ && e.used < commit_ && e.given < commit_ && is_unsaved(e);
   }
   void give(Entry& entry);
-  CheckpointImage image_of(const Entry& entry);
+  CheckpointImage image_of(const Entry& entry, Bytes buffer = {});
   std::uint64_t bytes_of(const Entry& entry) const;
   void look_at_waiting(Entry& entry);
   bool is_short(std::size_t more) const;
@@ -155,6 +155,8 @@ class Models {
   Place first_packed_;
   std::size_t packed_ = 0;
   std::uint64_t packed_bytes_ = 0;
+  Bytes buffer_;             // models are written to before they are packed
+  std::uint64_t freed_ = 0;  // by packing, since the heap was told
   std::unordered_map<std::string, Place> by_key_;
   std::uint64_t departures_ = 0;  // of models, so far
   std::size_t stored_in_memory_ = 0;

@@ -255,6 +255,7 @@ const ModelOptions waiting_for_targets{.coverage = 0.8, .horizon = 2, .max_delay
 void learn_late(Models& models, const std::string& key, int t) {
   Deaf deaf;
   StreamModel& model = models.of(key);
+  if (!model.has_begun()) model.begin(make_network());
   const std::string id = std::to_string(t);
   Sample sample{.kind = Sample::Kind::inputs, .id = id, .x = {std::sin(t)}};
   if (t % 3 == 0) sample.d = {std::cos(t)};
@@ -383,7 +384,7 @@ TEST(Models, AForgottenOneIsGoneAlsoIfItWasPacked) {
 TEST(Models, SmallOnesAndThoseThatBecomeNoSmallerAreNotPacked) {
   MemoryStore store;
   Models small(make, {}, &store, {.bytes = 50'000, .of_one_model = [] { return 10'000; }});
-  Models dense([] { return make_learner({.network = {.inputs = 120}, .rule = Rls{}}); }, {}, &store,
+  Models dense([] { return make_learner({.network = {.inputs = 150}, .rule = Rls{}}); }, {}, &store,
                {.bytes = 500'000, .of_one_model = [] { return large; }});
   for (int k = 0; k < 20; ++k) {
     learn(small.of(key_of(k)), k);
