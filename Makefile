@@ -313,6 +313,22 @@ $(RIVER_VENV)/ready: bench/river/requirements.txt
 	$(RIVER_VENV)/bin/pip install --quiet -r bench/river/requirements.txt
 	@touch $@
 
+# Error against time and against memory, kalstream and others on the streams of docs/auto.md: a table and the picture of
+# docs/performance.md. DATA=DIR names the folder of the real ones; what was interrupted goes on, PARETO_OPTIONS=--fresh
+# begins anew
+.PHONY: pareto
+PARETO_VENV := build/pareto-venv
+PARETO_OPTIONS :=
+
+pareto: python $(PARETO_VENV)/ready
+	PYTHONPATH=build/release/python $(PARETO_VENV)/bin/python experiments/pareto_bench.py \
+	  $(if $(DATA),--data "$(DATA)") $(PARETO_OPTIONS)
+
+$(PARETO_VENV)/ready: experiments/pareto/requirements.txt
+	python3 -m venv $(PARETO_VENV)
+	$(PARETO_VENV)/bin/pip install --quiet --only-binary :all: -r experiments/pareto/requirements.txt
+	@touch $@
+
 # auto beside other forecasters on real series (experiments/forecast/README.md); DATA=DIR names their folder
 .PHONY: bench-forecast
 FORECAST_VENV := build/forecast-venv

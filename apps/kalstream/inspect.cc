@@ -20,6 +20,7 @@
 #include "learner/footprint.h"
 #include "schema/rules.h"
 #include "stores/folder_store.h"
+#include "stream_summary.h"
 #include "time_options.h"
 #include "view/progress.h"
 #include "view/table.h"
@@ -160,7 +161,9 @@ void describe(const Contender& c) {
     fmt::print("{} of {}", plural(f.networks, "network"), blend == nullptr ? "" : "up to ");
   fmt::print("{}, {}, {:.3g} MiB\n", plural(f.weights, "weight"),
              plural(f.covariance_blocks, "covariance block"), f.bytes / (1 << 20));
-  if (blend != nullptr) describe_experts(*blend, network);
+  // Those of classes are named with their weights.
+  if (blend != nullptr && c.options.loss.kind != Loss::Kind::cross_entropy)
+    describe_experts(*blend, network);
   if (const std::string remark = remark_on(c.options); !remark.empty()) fmt::print("{}\n", remark);
   view::Table table({{"key for --set", view::Align::left},
                      {"value", view::Align::left},
@@ -188,10 +191,16 @@ void describe(const std::string& name, const Learner& learner) {
 
 void describe(const StreamModel& model) {
   const Scores& scores = model.scores();
-  const Errors errors = scores.errors().all();
-  const auto number = [](double v) { return view::format_number(v, 4); };
-  fmt::print("{} samples, {} waiting for a target; RMSE {}, MAE {}, NSE {}\n", model.samples(),
-             model.pending(), number(errors.rmse), number(errors.mae), number(errors.nse));
+  fmt::print("{} samples, {} waiting for a target; ", model.samples(), model.pending());
+  if (scores.classes() != nullptr) {
+    fmt::print("{}\nclasses: {}\n", class_summary(scores.classes()->errors()),
+               fmt::join(model.classes(), ", "));
+  } else {
+    const Errors errors = scores.errors().all();
+    const auto number = [](double v) { return view::format_number(v, 4); };
+    fmt::print("RMSE {}, MAE {}, NSE {}\n", number(errors.rmse), number(errors.mae),
+               number(errors.nse));
+  }
   if (model.clock().has_started()) fmt::print("step: {}\n", model.clock().text());
   if (scores.intervals() > 0)
     fmt::print("intervals held {:.1f} % of {} targets\n", 100 * scores.coverage(),

@@ -11,6 +11,7 @@ namespace kalstream::cli {
 std::string summary(const StreamStatus& status);       ///< for people, lines without a last end
 std::string summary_json(const StreamStatus& status);  ///< for programs
 
+std::string class_summary(const ClassErrors& errors);  ///< for people, part of a line
 nlohmann::ordered_json class_json(const ClassErrors& errors);
 
 }  // namespace kalstream::cli

@@ -9,6 +9,7 @@ import sys
 import numpy as np
 
 from . import cache, ett, program, program_scores, rivals
+from .machine import machine
 from .scores import LEADS
 
 OWN = ("ar", "rls", "adam", "alg2")  # kalstream's other learners, one step ahead
@@ -17,15 +18,6 @@ BANDS = (1, 2, 4, 8, 12, 16, 20, 24)  # leads of the table of bounds
 
 def told(text):
     print(text, file=sys.stderr, flush=True)
-
-
-def machine():
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8") as file:
-            model = next(line.split(":")[1].strip() for line in file if line.startswith("model name"))
-    except (OSError, StopIteration):
-        model = platform.processor()
-    return f"{model}, {os.cpu_count()} cores, {platform.system()} {platform.machine()}"
 
 
 def program_key(options):

@@ -32,16 +32,33 @@ def samples(count, phase=0.0):
     return [{"x": math.sin(i / 7 + phase), "y": math.sin((i + 1) / 7 + phase)} for i in range(count)]
 
 
+def answers_of_stream(program, given, *options):
+    lines = "".join(json.dumps(sample) + "\n" for sample in given)
+    command = [program.path, "stream", "--quiet", *options]
+    said = subprocess.run(command, input=lines, capture_output=True, text=True, check=True).stdout
+    return [json.loads(line) for line in said.splitlines()]
+
+
 def test_answers_are_those_of_the_command_line(client, program):
     given = samples(60)
     client.create("like-stream", learner="rls", target="y", interval=0.9)
     answers = [client.send("like-stream", sample) for sample in given[:20]]
     answers += client.send_batch("like-stream", given[20:40])
     answers += client.send_all("like-stream", iter(given[40:]), batch=7)
-    lines = "".join(json.dumps(sample) + "\n" for sample in given)
-    command = [program.path, "stream", "--learner", "rls", "--target", "y", "--interval", "0.9", "--quiet"]
-    expected = subprocess.run(command, input=lines, capture_output=True, text=True, check=True).stdout
-    assert answers == [json.loads(line) for line in expected.splitlines()]
+    options = ("--learner", "rls", "--target", "y", "--interval", "0.9")
+    assert answers == answers_of_stream(program, given, *options)
+
+
+def test_classes_too(client, program):
+    given = [{"x": sample["x"], "state": "up" if sample["y"] > sample["x"] else "down"} for sample in samples(40)]
+    given[30]["state"] = "stuck"  # new, late
+    given[20] = {"id": "a", "x": 0.1}
+    given.insert(25, {"id": "a", "state": "up"})
+    client.create("states", target="state")
+    answers = client.send_batch("states", given[:15]) + [client.send("states", one) for one in given[15:]]
+    assert answers == answers_of_stream(program, given, "--target", "state")
+    assert (answers[20]["status"], answers[25]["status"]) == ("predicted", "labelled")
+    assert list(answers[-1]["probabilities"]) == ["up", "down", "stuck"]
 
 
 def test_streams_are_made_described_reset_and_deleted(client):

@@ -36,6 +36,7 @@ std::vector<std::string> all_specs() {
                                     "lorenz?lags=4&ahead=1&noise=0.1",
                                     "friedman?drift=abrupt&period=40",
                                     "friedman?drift=gradual&period=40",
+                                    "friedman?inputs=50",
                                     "sine?period=20&lags=2"};
   for (const auto& info : generators()) specs.push_back(info.name);
   return specs;

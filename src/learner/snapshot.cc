@@ -16,7 +16,7 @@ namespace kalstream {
 namespace {
 
 constexpr Envelope snapshot_envelope{
-    {0x89, 'K', 'A', 'L', 'S', '\r', '\n', 0x1a}, /*format=*/5, "snapshot"};
+    {0x89, 'K', 'A', 'L', 'S', '\r', '\n', 0x1a}, /*format=*/6, "snapshot"};
 constexpr std::size_t word_size = 8;
 constexpr std::uint64_t largest_size = 1'000'000;  // of anything that is counted in the options
 

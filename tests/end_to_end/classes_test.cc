@@ -13,6 +13,7 @@ namespace {
 
 using Json = nlohmann::json;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::string states(int rows) {
   std::ostringstream text;
@@ -74,8 +75,101 @@ TEST_F(ClassesTest, AStreamGoesOnWhereItWasLeft) {
   EXPECT_EQ(whole, first + second);  // lines that were learnt are passed over
 }
 
+// Labels that come with their sample, later, or never; a class that nobody knew of.
+TEST_F(ClassesTest, AnswersSayWhatIsKnown) {
+  file("lines.jsonl", R"({"load":1,"state":"idle"}
+{"load":9,"state":"run"}
+{"load":1,"state":"idle"}
+{"load":9}
+{"id":"a","load":1}
+{"load":9,"state":null}
+{"id":"a","state":"idle"}
+{"load":50,"state":"fault"}
+{"load":1,"state":"idle"}
+{"load":"hot","state":"run"}
+)");
+  const std::string answers = stream("--json summary.json", "lines.jsonl");
+  std::vector<Json> said;
+  std::istringstream lines(answers);
+  for (std::string line; std::getline(lines, line);) said.push_back(Json::parse(line));
+  ASSERT_EQ(said.size(), 10U);
+  const auto known = [&](std::size_t k) { return said[k]["probabilities"].size(); };
+  const auto is = [&](std::size_t k, const char* status) { EXPECT_EQ(said[k]["status"], status); };
+
+  is(0, "learnt");
+  EXPECT_TRUE(said[0]["prediction"].is_null());
+  EXPECT_EQ(known(0), 0U);
+  EXPECT_EQ(known(1), 1U);  // "run" is the target, and not known yet
+  EXPECT_EQ(said[1]["target"], "run");
+  EXPECT_EQ(known(2), 2U);
+  for (const std::size_t k : {3, 4, 5}) {
+    is(k, "predicted");
+    EXPECT_FALSE(said[k].contains("target")) << said[k];
+  }
+  is(6, "labelled");
+  EXPECT_EQ(said[6]["id"], "a");
+  EXPECT_EQ(said[6]["target"], "idle");
+  EXPECT_EQ(said[6]["probabilities"], said[4]["probabilities"]);  // of then
+  EXPECT_EQ(said[7]["target"], "fault");
+  EXPECT_FALSE(said[7]["probabilities"].contains("fault"));
+  EXPECT_TRUE(said[8]["probabilities"].contains("fault"));
+  for (const Json& answer : said) {
+    if (!answer.contains("probabilities") || answer["probabilities"].size() < 2) continue;
+    double sum = 0;
+    for (const double p : answer["probabilities"]) sum += p;
+    EXPECT_NEAR(sum, 1, 1e-12);
+    const double of_prediction = answer["probabilities"][answer["prediction"].get<std::string>()];
+    for (const double p : answer["probabilities"]) EXPECT_LE(p, of_prediction);
+  }
+  is(9, "refused");
+  EXPECT_THAT(said[9].dump(), HasSubstr("load"));
+
+  const Json summary = Json::parse(read_text(path("summary.json")));
+  EXPECT_EQ(summary["samples"], 8);
+  EXPECT_EQ(summary["learnt"], 6);
+  EXPECT_EQ(summary["missing"], 2);
+  EXPECT_EQ(summary["refused"], 1);
+}
+
+// Each key has its own classes, also in a folder that is gone on from; inspect tells them.
+TEST_F(ClassesTest, ModelsOfKeysKeepTheirOwn) {
+  const auto lines = [](int first, int last) {
+    std::string text = "device,load,state\n";
+    for (int t = first; t < last; ++t)
+      text += t % 2 == 0 ? "pump," + std::to_string(t % 5) + (t % 5 > 2 ? ",on\n" : ",off\n")
+                         : "door," + std::to_string(t % 3) + (t % 3 > 1 ? ",open\n" : ",shut\n");
+    return text;
+  };
+  const std::string options = "--key device --hidden 4 --answers csv --checkpoint ";
+  file("all.csv", lines(0, 80));
+  file("first.csv", lines(0, 50));
+  file("second.csv", lines(50, 80));
+  const std::string whole = stream(options + "whole", "all.csv");
+  const std::string first = stream(options + "parts", "first.csv");
+  const std::string second = stream(options + "parts --resume", "second.csv");
+  EXPECT_EQ(whole, first + second);
+
+  const Ran pump = kalstream("inspect parts --key pump");
+  EXPECT_EQ(pump.exit_code, fine) << pump.err;
+  EXPECT_THAT(pump.out, HasSubstr("classes: off, on"));
+  EXPECT_THAT(pump.out, HasSubstr("log loss"));
+  EXPECT_THAT(pump.out, HasSubstr("boosted"));
+  EXPECT_THAT(pump.out, Not(HasSubstr("window4")));  // an expert for numbers
+  EXPECT_THAT(kalstream("inspect parts --key door").out, HasSubstr("classes: shut, open"));
+}
+
 TEST_F(ClassesTest, WhatCannotBeIsSaid) {
   file("states.csv", states(30));
+  const Ran saved = kalstream("run states.csv --target state --save learnt.kal");
+  EXPECT_EQ(saved.exit_code, usage);
+  EXPECT_THAT(saved.err, HasSubstr("--save is for targets that are numbers"));
+  stream("--checkpoint state.ks", "states.csv");
+  const Ran begun =
+      kalstream("stream --start state.ks --target state < states.csv 2> errors && true");
+  EXPECT_EQ(begun.exit_code, usage);
+  EXPECT_THAT(read_text(path("errors")), HasSubstr("go on from a checkpoint"));
+  const std::string refused = stream("--classes 2 --answers jsonl", "states.csv");
+  EXPECT_THAT(refused, HasSubstr("is one more than the 2 that there may be"));
   EXPECT_THAT(kalstream("run states.csv --target state --task regress").err, HasSubstr("is text"));
   EXPECT_THAT(kalstream("run states.csv --target state --horizon 3").err,
               HasSubstr("--horizon is for targets that are numbers"));

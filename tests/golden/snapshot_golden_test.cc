@@ -60,7 +60,9 @@ std::vector<Golden> goldens() {
            {{simple, Adam{}, 2, {.kind = Loss::Kind::quantile, .quantile = 0.8}}, true}},
           // In single precision vector units differ sooner.
           {"v5_auto_lean", {{one, Auto{.lags = 4}}}, 1e-4},
-          {"v5_ekf_single", {{two, Ekf{.single_precision = true}}}, 1e-4}};
+          {"v5_ekf_single", {{two, Ekf{.single_precision = true}}}, 1e-4},
+          {"v6_auto", {{one, Auto{.experts = 2, .lags = 2}}}, 1e-4},
+          {"v6_auto_wide", {{test::small_network(40, 2, 1), Auto{.experts = 2, .lags = 2}}}, 1e-4}};
 }
 
 constexpr std::size_t stop = 30;    // samples before the snapshot

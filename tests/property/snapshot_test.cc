@@ -88,7 +88,7 @@ TEST(Snapshot, LayoutIsAsDocumented) {
   learner->advance(Vector{0, 0});
   const Bytes snapshot = save(*learner);
   EXPECT_EQ(std::memcmp(snapshot.data(), "\x89KALS\r\n\x1a", 8), 0);
-  EXPECT_EQ(word_at(&snapshot[8]), 5U);
+  EXPECT_EQ(word_at(&snapshot[8]), 6U);
   EXPECT_EQ(word_at(&snapshot[16]), snapshot.size());
   EXPECT_EQ(sealed(snapshot), snapshot);
   const std::uint64_t about = word_at(&snapshot[24]);
@@ -254,7 +254,7 @@ TEST(HostileSnapshot, SaysWhatIsWrong) {
   longer.push_back({});
   EXPECT_TRUE(says(reason(longer), "followed by other bytes"));
   Bytes newer = good;
-  newer[8] = std::byte{6};
+  newer[8] = std::byte{7};
   EXPECT_TRUE(says(reason(newer), "newer version"));
   Bytes damaged = good;
   damaged[good.size() / 2] ^= std::byte{1};

@@ -17,6 +17,8 @@ struct Auto {
   /// Fewer and smaller networks, with covariances in single precision: a fifth of the memory and a
   /// third of the time, for errors about 1 % larger (docs/auto.md).
   bool lean = true;
+  /// Networks that do not pay sleep, and of more than 32 inputs networks see those that tell most.
+  bool selective = true;
   bool series = true;       ///< with the experts that know time: seasons, trends, long pasts
   std::size_t threads = 1;  ///< that share the experts; results are the same for any number
   void validate() const;

@@ -1,16 +1,16 @@
 // Friedman's function, whose inputs may change roles.
-#include <array>
 #include <cmath>
 #include <numbers>
+#include <vector>
 
 #include "data/generators/stream.h"
 
 namespace kalstream::generator {
 namespace {
 
-// Friedman #1 on inputs x ~ U(0, 1)¹⁰, their roles moved on by `shift`:
+// Friedman #1 on inputs x ~ U(0, 1)ⁿ, their roles moved on by `shift`:
 // f = 10 sin(π x₁x₂) + 20 (x₃ − ½)² + 10 x₄ + 5 x₅.
-double friedman1(const std::array<double, 10>& x, std::size_t shift) {
+double friedman1(std::span<const double> x, std::size_t shift) {
   const auto at = [&](std::size_t i) { return x[(i - 1 + shift) % x.size()]; };
   const double bend = at(3) - 0.5;
   return 10 * std::sin(std::numbers::pi * at(1) * at(2)) + 20 * bend * bend + 10 * at(4) +
@@ -24,9 +24,9 @@ Stream drifting(const Settings& settings) {
   const bool gradual = settings.is("drift", "gradual");
   const std::size_t period = settings.count("period");
   const double noise = settings.number("noise");
-  return {numbered("x", 10), "y",
+  std::vector<double> x(settings.count("inputs"));
+  return {numbered("x", x.size()), "y",
           [=, rng = settings.rng(), t = std::size_t{0}](std::span<double> inputs) mutable {
-            std::array<double, 10> x;
             for (std::size_t i = 0; i < x.size(); ++i) {
               x[i] = rng.uniform();
               inputs[i] = 2 * std::numbers::sqrt3 * (x[i] - 0.5);
@@ -45,7 +45,8 @@ Stream drifting(const Settings& settings) {
 Generator friedman() {
   return {{"friedman",
            "Friedman's function #1, 5 of 10 inputs matter; which ones may drift",
-           {choice({"none", "abrupt", "gradual"}, "drift", "none",
+           {whole({5, 1000}, "inputs", 10, "all but 5 of them do not matter"),
+            choice({"none", "abrupt", "gradual"}, "drift", "none",
                    "roles move on by one input every period, at once or all along"),
             whole({1, 1e9}, "period", 1000, "rows between drifts"),
             real({0, 100}, "noise", 1, "deviation of the noise (the function's is 4.9)")}},

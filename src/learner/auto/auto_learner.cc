@@ -6,6 +6,7 @@
 #include "core/archive.h"
 #include "core/denormals.h"
 #include "core/finite.h"
+#include "learner/network_learner.h"
 #include "learner/refusal.h"
 #include "learner/wild_start.h"
 
@@ -13,6 +14,7 @@ namespace kalstream {
 namespace {
 
 constexpr std::size_t kept_after_a_change = 16;  // samples, by those that start over
+constexpr std::size_t kept_when_waking = SampleMemory::pasts;
 
 }  // namespace
 
@@ -38,6 +40,7 @@ AutoLearner::AutoLearner(const Auto& options, const NetworkOptions& network)
       seen_(sight_of(options, network).size()),
       said_(all_experts() * network.outputs, std::numeric_limits<double>::quiet_NaN()),
       variance_(said_.size(), 1.0),
+      moved_(all_experts()),
       target_(network.outputs),
       usual_(network.outputs),
       d_hat_(network.outputs),
@@ -46,6 +49,11 @@ AutoLearner::AutoLearner(const Auto& options, const NetworkOptions& network)
       ahead_(network.outputs) {
   for (std::size_t j = 0; options.lean && j < panel_.size(); ++j)
     if (panel_[j].plan.name == "rls") without_past_ = j;
+  if (options.lean && options.selective) {
+    std::vector<bool> may_sleep;
+    for (std::size_t j = 0; j < panel_.size(); ++j) may_sleep.push_back(panel_[j].plan.may_sleep);
+    roster_.emplace(std::move(may_sleep));
+  }
 }
 
 // ---- Prediction
@@ -180,6 +188,7 @@ StepReport AutoLearner::step_experts(std::span<const double> d) {
       replay(e, memory_, scale_, steps_);
     }
   });
+  follow_linear();
   return panel_.report();
 }
 
@@ -195,6 +204,7 @@ void AutoLearner::advance_series(std::span<const double> guess) {
 
 void AutoLearner::learn_blend(std::span<const double> d) {
   if (has_experts()) {
+    if (roster_) blends_.without_each(moved_);
     blends_.learn(d);
     look_for_change();
   } else if (samples_ > 0) {
@@ -205,18 +215,53 @@ void AutoLearner::learn_blend(std::span<const double> d) {
 // After a change what was learnt by heart is forgotten, and experts without replay go on and adapt;
 // after a disturbance all start over.
 void AutoLearner::look_for_change() {
-  double squared_error = 0;
+  const double error = squared_error();
+  const Alarm::Sign sign = alarm_.look_at(error, samples_);
+  if (sign == Alarm::Sign::none) {
+    if (roster_) follow_roster(roster_->learn(moved_, error));
+    return;
+  }
+  memory_.keep(kept_after_a_change);
+  if (roster_) follow_roster(roster_->wake_all());
+  start_over_from_memory(
+      [&](const Expert& e) { return sign == Alarm::Sign::over || e.plan.replays > 0; });
+  blends_.become_open();
+}
+
+// Those that see what the linear model says come after it.
+template <class Which>
+void AutoLearner::start_over_from_memory(const Which& which) {
+  const auto begin = [&](Expert& e, bool sees_chosen) {
+    if (e.plan.sees_chosen == sees_chosen && which(e)) start_over(e, memory_, scale_, steps_);
+  };
+  panel_.each([&](Expert& e) { begin(e, false); });
+  follow_linear();
+  panel_.each([&](Expert& e) { begin(e, true); });
+}
+
+void AutoLearner::follow_linear() {
+  if (!without_past_ || !scale_.is_wide()) return;
+  scale_.follow_linear(static_cast<const NetworkLearner&>(expert(*without_past_)).weights());
+}
+
+double AutoLearner::squared_error() const {
+  double sum = 0;
   for (std::size_t k = 0; k < outputs(); ++k) {
     const double e = target_[k] - scale_.targets().standardised(k, usual_[k]);
-    squared_error += e * e;
+    sum += e * e;
   }
-  const Alarm::Sign sign = alarm_.look_at(squared_error, samples_);
-  if (sign == Alarm::Sign::none) return;
-  memory_.keep(kept_after_a_change);
-  panel_.each([&](Expert& e) {
-    if (sign == Alarm::Sign::over || e.plan.replays > 0) start_over(e, memory_, scale_, steps_);
-  });
-  blends_.become_open();
+  return sum;
+}
+
+void AutoLearner::follow_roster(const Roster::Change& change) {
+  for (const std::size_t j : change.sleep) {
+    panel_.send_to_sleep(j);
+    blends_.dismiss(j);
+  }
+  for (const std::size_t j : change.wake) {
+    start_over(panel_.wake(j), memory_, scale_, steps_, kept_when_waking);
+    blends_.admit(j);
+  }
 }
 
 void AutoLearner::widen_range(std::span<const double> d) {
@@ -239,9 +284,12 @@ void AutoLearner::move_on(std::span<const double> x, std::span<const double> d) 
 void AutoLearner::look_at_scale() {
   if (Scale::is_due(samples_)) {
     scale_.hold();
-    panel_.each([&](Expert& e) { start_over(e, memory_, scale_, steps_); });
+    scale_.choose(memory_);
+    start_over_from_memory([](const Expert&) { return true; });
   } else if (Scale::is_settled(samples_)) {
     scale_.follow();
+    if (memory_.size() == TellingInputs::samples_to_choose_by && scale_.choose(memory_))
+      start_over_from_memory([](const Expert& e) { return e.plan.sees_chosen; });
   }
 }
 
@@ -327,6 +375,7 @@ void AutoLearner::reset() {
   history_.reset();
   memory_.reset();
   blends_.reset();
+  if (roster_) roster_->reset();
   range_.reset();
   first_guess_.reset();
   belief_.reset();
@@ -350,6 +399,11 @@ void AutoLearner::exchange(Archive& archive) {
   history_.exchange(archive);
   memory_.exchange(archive);
   blends_.exchange(archive);
+  if (roster_) {
+    roster_->exchange(archive);
+    for (std::size_t j = 0; archive.reading() && j < panel_.size(); ++j)
+      roster_->is_awake(j) ? void(panel_.wake(j)) : panel_.send_to_sleep(j);
+  }
   panel_.exchange(archive);
   if (series_.empty()) return;
   announced_.exchange(archive);

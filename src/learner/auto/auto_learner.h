@@ -12,6 +12,7 @@
 #include "learner/auto/memory.h"
 #include "learner/auto/panel.h"
 #include "learner/auto/range.h"
+#include "learner/auto/roster.h"
 #include "learner/auto/scale.h"
 #include "learner/auto/series/finder.h"
 #include "learner/auto/series/series.h"
@@ -55,6 +56,7 @@ class AutoLearner final : public Learner {
   bool began_anew() const { return disturbance_.begun_anew(); }
   /// Those that know no time, which come first.
   std::size_t experts() const { return panel_.size(); }
+  bool is_awake(std::size_t j) const { return panel_[j].is_awake(); }
   const Learner& expert(std::size_t j) const { return *panel_[j].learner; }
 
  private:
@@ -73,9 +75,14 @@ class AutoLearner final : public Learner {
     return std::span(said_).subspan(panel_.size() * outputs() + k);
   }
   void learn_blend(std::span<const double> d);
+  double squared_error() const;
   void look_for_change();
+  void follow_roster(const Roster::Change& change);
   void widen_range(std::span<const double> d);
   void move_on(std::span<const double> x, std::span<const double> d);
+  template <class Which>
+  void start_over_from_memory(const Which& which);
+  void follow_linear();
   void look_at_scale();
   bool had_a_wild_start() const;
   void begin_anew(std::size_t newest);
@@ -91,6 +98,7 @@ class AutoLearner final : public Learner {
   TargetHistory history_;
   SampleMemory memory_;
   Blends blends_;
+  std::optional<Roster> roster_;  // none: all are always awake
   TargetRange range_;
   FirstGuess first_guess_;
   Belief belief_;
@@ -105,6 +113,7 @@ class AutoLearner final : public Learner {
   std::vector<double> seen_;      // of it, by the experts
   std::vector<double> said_;      // by the experts: experts × outputs
   std::vector<double> variance_;  // of it, relative to the noise
+  std::vector<double> moved_;     // by each of the networks and others without time (Roster)
   std::vector<double> target_;    // standardised
   std::vector<double> usual_;     // what the experts' blend says …
   std::vector<double> d_hat_;     // … and what is announced on top of it

@@ -510,5 +510,93 @@ TEST(AutoLooksNotAhead, AtAnyTime) {
   }
 }
 
+// ---- Networks that sleep, and inputs that are chosen --------------------------------------------
+
+std::size_t asleep(const Learner& learner) {
+  const auto& all = dynamic_cast<const AutoLearner&>(learner);
+  std::size_t n = 0;
+  for (std::size_t j = 0; j < all.experts(); ++j) n += all.is_awake(j) ? 0 : 1;
+  return n;
+}
+
+// A linear stream: no network adds to what the linear model knows.
+Stream linear_stream(std::size_t inputs, std::size_t rows) {
+  Rng rng(82);
+  Stream s;
+  for (std::size_t t = 0; t < rows; ++t) {
+    s.x.push_back(test::normals(rng, inputs));
+    s.d.push_back({s.x[t][0] - 2 * s.x[t][1] + 0.5 * rng.normal()});
+  }
+  return s;
+}
+
+TEST(AutoSleep, NetworksThatAddNothingSleepAndWakeAfterAChange) {
+  Stream s = linear_stream(3, 4000);
+  const auto learner = make_for(s);
+  run(*learner, part(s, 0, 3000));
+  EXPECT_GT(asleep(*learner), 0U);
+  for (std::size_t t = 3000; t < s.size(); ++t) s.d[t][0] = 3 * std::sin(2 * s.x[t][0]) * s.x[t][2];
+  std::size_t least = learner->state().networks;
+  for (std::size_t t = 3000; t < s.size() && least > 0; ++t) {
+    learner->learn(s.x[t], s.d[t]);
+    least = std::min(least, asleep(*learner));
+  }
+  EXPECT_EQ(least, 0U);
+}
+
+TEST(AutoSleep, GoesOnFromASnapshotAndACopyToTheBit) {
+  const Stream s = linear_stream(3, 2600);
+  const auto whole = make_for(s);
+  run(*whole, part(s, 0, 2500));
+  ASSERT_GT(asleep(*whole), 0U);
+  const auto loaded = load(save(*whole));
+  const auto copied = whole->clone();
+  const Vector expected = run(*whole, part(s, 2500, 2600));
+  EXPECT_TRUE(same_bits(run(*loaded, part(s, 2500, 2600)), expected));
+  EXPECT_TRUE(same_bits(run(*copied, part(s, 2500, 2600)), expected));
+  EXPECT_EQ(asleep(*loaded), asleep(*whole));
+  EXPECT_LT(save(*whole).size(), save(*make_for(s)).size() + 40'000);  // less is kept of them
+}
+
+TEST(AutoSleep, BeginsAnewWithAllAwake) {
+  const Stream s = linear_stream(3, 2500);
+  const auto learner = make_for(s);
+  const Vector first = run(*learner, s);
+  ASSERT_GT(asleep(*learner), 0U);
+  learner->reset();
+  EXPECT_EQ(asleep(*learner), 0U);
+  EXPECT_TRUE(same_bits(run(*learner, s), first));
+}
+
+// Four inputs of fifty matter.
+Stream wide_stream(std::size_t rows) {
+  Rng rng(83);
+  Stream s;
+  for (std::size_t t = 0; t < rows; ++t) {
+    const Vector& x = s.x.emplace_back(test::normals(rng, 50));
+    s.d.push_back(
+        {x[45] + std::abs(x[12]) + x[31] * x[31] - std::sin(2 * x[7]) + 0.1 * rng.normal()});
+  }
+  return s;
+}
+
+TEST(AutoWide, IsBetterByWhatItChooses) {
+  const Stream s = wide_stream(1500);
+  const double of_all = mean_squared_error(s, Auto{.experts = 6, .selective = false}, 300);
+  EXPECT_LT(mean_squared_error(s, Auto{.experts = 6}, 300), 0.8 * of_all);
+}
+
+TEST(AutoWide, GoesOnFromASnapshotToTheBit) {
+  const Stream s = wide_stream(400);
+  const auto whole = make_for(s);
+  auto stopped = make_for(s);
+  for (std::size_t t = 0; t < s.size(); ++t) {
+    if (t % 60 == 17) stopped = load(save(*stopped));
+    ASSERT_TRUE(same_bits(stopped->predict(s.x[t]), whole->predict(s.x[t]))) << t;
+    stopped->learn(s.x[t], s.d[t]);
+    whole->learn(s.x[t], s.d[t]);
+  }
+}
+
 }  // namespace
 }  // namespace kalstream

@@ -109,7 +109,7 @@ void Blend::widen(double low, double high) {
 }
 
 double Blend::predict(std::span<const double> q) {
-  double awake = 0;  // of the weight: that of experts who say something
+  double awake = 0;
   double sum = 0;
   bool all_awake = true;
   for (std::size_t j = 0; j < q.size(); ++j) {
@@ -125,6 +125,7 @@ double Blend::predict(std::span<const double> q) {
     for (std::size_t j = 0; j < q.size(); ++j)
       if (!std::isfinite(q[j])) q_[j] = b;
   }
+  awake_ = awake;
   for (std::size_t j = 0; j < q_.size(); ++j) beyond_[j] = q_[j] - b;
   candidate_[average] = b;
   for (const std::size_t k : {strong, weak})
@@ -134,6 +135,52 @@ double Blend::predict(std::span<const double> q) {
   const double d_hat =
       active().dot(q_.size(), final_w_.data(), q_.data()) + final_w_.back() * best_;
   return std::clamp(d_hat, low_, high_);
+}
+
+// Without expert j the average moves by w_j(b − q_j)/(1 − w_j), w of those that say something; with
+// u ~ N(u, C), knowing that u_j = 0 moves a ridge's xᵀu by −u_j (Cx)_j/C_jj.
+void Blend::without_each(std::span<double> difference) const {
+  const std::size_t M = experts();
+  for (std::size_t j = 0; j < M; ++j) {
+    const double others = awake_ - w_[j];
+    double of_best = others > 0 ? -candidate_w_[average] * w_[j] * beyond_[j] / others : 0;
+    for (const std::size_t k : {strong, weak}) {
+      const Ridge& ridge = ridges_[k - strong];
+      const double c = ridge.C[j * M + j];
+      if (c > 0)
+        of_best -=
+            candidate_w_[k] * ridge.u[j] * active().dot(M, &ridge.C[j * M], beyond_.data()) / c;
+    }
+    difference[j] = final_w_.back() * of_best;
+  }
+}
+
+// Conditioned on u_j = 0:  u ← u − C_j u_j/C_jj;   C ← C − C_j C_jᵀ/C_jj
+void Blend::dismiss(std::size_t j) {
+  const std::size_t M = experts();
+  for (Ridge& ridge : ridges_) {
+    const double c = ridge.C[j * M + j];
+    const double u = ridge.u[j];
+    std::copy_n(&ridge.C[j * M], M, W_.begin());
+    for (std::size_t i = 0; c > 0 && i < M; ++i) {
+      ridge.u[i] -= W_[i] / c * u;
+      active().axpy(M, -W_[i] / c, W_.data(), &ridge.C[i * M]);
+    }
+    ridge.u[j] = 0;
+    for (std::size_t i = 0; i < M; ++i) ridge.C[i * M + j] = ridge.C[j * M + i] = 0;
+  }
+}
+
+void Blend::admit(std::size_t j) {
+  for (Ridge& ridge : ridges_) {
+    for (std::size_t i = 0; i < experts(); ++i)
+      ridge.C[i * experts() + j] = ridge.C[j * experts() + i] = 0;
+    ridge.C[j * experts() + j] = ridge.prior;
+    ridge.u[j] = 0;
+  }
+  w_[j] = pace_.share / static_cast<double>(experts());
+  const double sum = std::accumulate(w_.begin(), w_.end(), 0.0);
+  for (double& w : w_) w /= sum;
 }
 
 void Blend::learn(double d) {

@@ -53,6 +53,14 @@ class Blend {
   /// d is held within the interval.
   void learn(double d);
 
+  /// d̂ without each expert, less d̂, for the last prediction: the others take its place in the
+  /// average, and in the ridges as they would if its u_j were known to be 0.
+  void without_each(std::span<double> difference) const;
+  /// An expert falls silent: the ridges go on with u_j = 0, known for certain.
+  void dismiss(std::size_t j);
+  /// It says something again, as one nobody knows.
+  void admit(std::size_t j);
+
   void reset();
   /// The ridges go on from where they are, but learn as at the start.
   void become_open();
@@ -94,6 +102,7 @@ class Blend {
   std::size_t t_ = 0;
   std::vector<double> q_;
   std::vector<double> w_;
+  double awake_ = 1;          // of w: that of the experts that said something
   double average_error_ = 0;  // s²
   std::array<Ridge, 2> ridges_;
   std::array<double, candidates> candidate_{};

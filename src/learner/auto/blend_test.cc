@@ -115,6 +115,41 @@ TEST_P(Guarantee, HoldsAtEveryStepForEveryExpert) {
   }
 }
 
+// The same where experts fall silent and come back: while one says nothing it counts as the
+// average.
+TEST_P(Guarantee, HoldsForThoseThatSleep) {
+  const Game& game = GetParam();
+  Rng rng(71);
+  Rng naps(7);
+  const std::size_t M = game.experts(0, 0, rng).size();
+  Blend blend(M);
+  std::vector<bool> sleeps(M);
+  double loss = 0;
+  Vector losses(M);
+  for (std::size_t t = 0; t < length; ++t) {
+    const double reach = game.reach(t);
+    blend.widen(-reach, reach);
+    const double planned = rng.uniform(-1, 1);
+    Vector q = game.experts(t, planned, rng);
+    if (const std::size_t j = naps.below(20 * M); j < M) {
+      sleeps[j] = !sleeps[j];
+      sleeps[j] ? blend.dismiss(j) : blend.admit(j);
+    }
+    for (std::size_t j = 0; j < M; ++j)
+      if (sleeps[j]) q[j] = std::numeric_limits<double>::quiet_NaN();
+    const double d_hat = blend.predict(q);
+    const double d = game.target(t, planned, d_hat);
+    const double held = std::clamp(d, -reach, reach);
+    loss += squared(held - d_hat);
+    for (std::size_t j = 0; j < M; ++j) {
+      losses[j] += squared(held - blend.q()[j]);
+      ASSERT_LE(loss, losses[j] + blend.regret_bound() + 1e-12 * loss)
+          << "expert " << j << ", " << t;
+    }
+    blend.learn(d);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Games, Guarantee, testing::ValuesIn(games()),
                          [](const auto& one) { return one.param.name; });
 
@@ -147,6 +182,50 @@ TEST(BlendWeights, AreThePrediction) {
     ASSERT_NEAR(std::accumulate(w.begin(), w.end(), 0.0), 1, 1e-12) << t;
     blend.learn(stream.d);
   }
+}
+
+// Of two that say the same either can go; of one that is alone in what it knows the blend has need.
+TEST(BlendWithoutEach, TellsWhomItNeeds) {
+  Noisy stream{{0.1, 0.8, 0.8}};
+  Blend blend(4);
+  blend.widen(-1e3, 1e3);
+  Vector difference(4);
+  Vector moved(4);
+  const auto live = [&](std::size_t steps, double last) {
+    double error = 0;
+    for (std::size_t t = 0; t < steps; ++t) {
+      stream.next();
+      Vector q = stream.q;
+      q.push_back(last * q[0]);
+      const double d_hat = blend.predict(q);
+      error += squared(stream.d - d_hat) / double(steps);
+      blend.without_each(difference);
+      for (std::size_t j = 0; j < 4; ++j) moved[j] += squared(difference[j]) / double(steps);
+      blend.learn(stream.d);
+    }
+    return error;
+  };
+  live(1000, 1);
+  std::ranges::fill(moved, 0.0);
+  const double error = live(2000, 1);
+  EXPECT_LT(moved[0], 0.02 * error);  // the last one says the same
+  EXPECT_LT(moved[3], 0.02 * error);
+  blend.dismiss(0);
+  std::ranges::fill(moved, 0.0);
+  stream.noise[0] = 0.1;
+  double silent = 0;
+  for (std::size_t t = 0; t < 2000; ++t) {
+    stream.next();
+    Vector q = stream.q;
+    q.push_back(q[0]);
+    q[0] = std::numeric_limits<double>::quiet_NaN();
+    silent += squared(stream.d - blend.predict(q)) / 2000;
+    blend.without_each(difference);
+    for (std::size_t j = 0; j < 4; ++j) moved[j] += squared(difference[j]) / 2000;
+    blend.learn(stream.d);
+  }
+  EXPECT_LT(silent, 1.05 * error);
+  EXPECT_GT(moved[3], 0.5 * silent);  // now it is alone
 }
 
 TEST(BlendWeights, DoNotDependOnUnits) {

@@ -17,6 +17,11 @@ class Blends {
   void predict(std::span<const double> said, std::span<double> d_hat);
   void learn(std::span<const double> d);
   void widen(const TargetRange& range);
+  /// Of the last prediction, added up over the outputs: (d̂ without expert j − d̂)², each in units
+  /// of the running squared error.
+  void without_each(std::span<double> moved);
+  void dismiss(std::size_t j);
+  void admit(std::size_t j);
   void become_open();
   void reset();
   void exchange(Archive& archive);

@@ -29,6 +29,10 @@ std::size_t units(std::size_t wanted, const NetworkOptions& n, std::size_t weigh
   return h;
 }
 
+/// Inputs that networks see of a wide stream, in which each of them adds to the weights of every
+/// unit.
+constexpr std::size_t most_inputs_of_networks = 32;
+
 /// A network under one covariance, r = floor + factor·HPHᵀ.
 struct Net {
   Cell cell = Cell::feedforward;
@@ -40,15 +44,20 @@ struct Net {
   double process_noise = 1e-5;
   std::size_t replays = 0;
   std::size_t memory = 1000;
-  std::size_t weights = 192;  // at most, where it shall be lean
+  std::size_t weights = 0;  // at most, where it shall be lean; 0: as many as is usual
 };
+
+std::size_t usual_weights(const Auto& options, std::size_t inputs) {
+  return options.selective && inputs >= 24 ? 256 : 192;
+}
 
 /// The largest network has more weights where there are few inputs: all others are small then, and
 /// long memory needs many units.
-std::size_t weights_of_recurrent(std::size_t inputs) {
+std::size_t weights_of_recurrent(const Auto& options, std::size_t inputs) {
   constexpr std::size_t many = 8;
   constexpr std::size_t least = 160;
-  return least + 60 * (many - std::min(many, inputs));
+  const std::size_t more = options.selective ? 90 : 60;
+  return least + more * (many - std::min(many, inputs));
 }
 
 /// Adds experts to the list, each by what distinguishes it from others of its kind.
@@ -57,8 +66,10 @@ class Planner {
   Planner(const Auto& options, const NetworkOptions& network)
       : network_(network),
         sight_(sight_of(options, network)),
+        usual_weights_(usual_weights(options, network.inputs)),
         most_lags_(options.lags),
-        lean_(options.lean) {}
+        lean_(options.lean),
+        selective_(options.selective) {}
 
   std::vector<ExpertPlan> plans;
 
@@ -70,9 +81,9 @@ class Planner {
     n.cell = o.cell;
     n.direct = true;
     n.weight_deviation = o.deviation;
-    n.inputs = network_.inputs + o.lags * network_.outputs;
+    n.inputs = sight_.of_inputs(o.replays > 0) + o.lags * network_.outputs;
     n.hidden = std::max<std::size_t>(o.hidden * network_.hidden / 16, 2);
-    n.hidden = lean_ ? lean_units(n, o.weights)
+    n.hidden = lean_ ? lean_units(n, o.weights > 0 ? o.weights : usual_weights_)
                      : units(n.hidden, n, o.cell == Cell::feedforward ? 400 : 800);
     Algorithm1 rule;
     rule.partition = Partition::full;
@@ -83,10 +94,11 @@ class Planner {
     rule.error_bound = 1e-9;
     rule.single_precision = lean_;
     plan.rule = rule;
+    plan.may_sleep = lean_ && selective_;
     add(std::move(plan));
   }
 
-  // An LSTM under the full EKF.
+  // An LSTM under the full EKF. It is asked for by name, and may need long: it does not sleep.
   void add_full_ekf(const char* name, const GateBias& bias) {
     ExpertPlan plan{.name = name};
     plan.network.hidden = std::max<std::size_t>(network_.hidden * 3 / 4, 2);
@@ -120,12 +132,18 @@ class Planner {
   const Sight& sight() const { return sight_; }
 
  private:
-  // What is standardised: inputs and past targets. One that would see nothing is left out.
+  // What is standardised: inputs and past targets. One that would see nothing is left out. A linear
+  // model of the inputs sees all of them; what has more sees the chosen ones.
   void add(ExpertPlan plan) {
     plan.sees_inputs = plan.sees_inputs && has_inputs();
     plan.lags = std::min(plan.lags, most_lags_);
-    plan.first = plan.sees_inputs ? 0 : sight_.past_targets();
-    plan.network.inputs = (plan.sees_inputs ? network_.inputs : 0) + plan.lags * network_.outputs;
+    const bool sees_all = plan.network.hidden == 0 && plan.lags == 0;
+    const std::size_t inputs = sees_all ? network_.inputs : sight_.of_inputs(plan.replays > 0);
+    plan.sees_chosen = plan.sees_inputs && !sees_all && sight_.is_wide();
+    plan.first = !plan.sees_inputs  ? sight_.past_targets()
+                 : plan.sees_chosen ? sight_.chosen_inputs()
+                                    : 0;
+    plan.network.inputs = (plan.sees_inputs ? inputs : 0) + plan.lags * network_.outputs;
     if (plan.network.inputs == 0) return;
     plan.network.outputs = network_.outputs;
     plan.network.output_activation = OutputActivation::identity;
@@ -136,16 +154,21 @@ class Planner {
 
   const NetworkOptions& network_;
   Sight sight_;
+  std::size_t usual_weights_;
   std::size_t most_lags_;
   bool lean_;
+  bool selective_;
 };
 
 }  // namespace
 
 Sight sight_of(const Auto& options, const NetworkOptions& network) {
+  const bool is_wide =
+      options.lean && options.selective && network.inputs > most_inputs_of_networks;
   return {.inputs = network.inputs,
           .lags = std::max<std::size_t>(options.lags, 1),
-          .outputs = network.outputs};
+          .outputs = network.outputs,
+          .chosen = is_wide ? most_inputs_of_networks : 0};
 }
 
 std::vector<ExpertPlan> plan_experts(const Auto& options, const NetworkOptions& network) {
@@ -162,7 +185,7 @@ std::vector<ExpertPlan> plan_experts(const Auto& options, const NetworkOptions& 
                          .hidden = 24,
                          .floor = 0.3,
                          .factor = 1,
-                         .weights = weights_of_recurrent(network.inputs)});
+                         .weights = weights_of_recurrent(options, network.inputs)});
   if (has_inputs)
     list.add("replay4", {.cell = ff, .hidden = 16, .floor = 1, .factor = 1, .replays = 4});
   list.add("lstm-lag2", {.cell = Cell::lstm, .hidden = options.lean ? 4U : 6U, .lags = 2});

@@ -11,15 +11,25 @@ namespace kalstream {
 
 /// What all experts see of a moment (Scale::see makes it), each of them a stretch of it:
 ///
-///     inputs ; past targets, the newest first      standardised
+///     inputs ; of many, the chosen ones, and what a linear model of all of them says ;
+///     past targets, the newest first               standardised
 ///     the last target ; the mean of all targets    in the targets' own units
 struct Sight {
   std::size_t inputs;
   std::size_t lags;
   std::size_t outputs;
+  std::size_t chosen = 0;  ///< inputs that networks see; 0: all of them
 
-  std::size_t past_targets() const { return inputs; }
-  std::size_t last_target() const { return inputs + lags * outputs; }
+  bool is_wide() const { return chosen > 0; }
+  std::size_t chosen_inputs() const { return inputs; }
+  std::size_t linear() const { return inputs + chosen; }
+  std::size_t past_targets() const { return linear() + (is_wide() ? outputs : 0); }
+  /// How many numbers a network sees of the inputs. One that learns samples again does not see what
+  /// the linear model says of them: that has learnt them, too, and knows them better than others.
+  std::size_t of_inputs(bool replays) const {
+    return !is_wide() ? inputs : replays ? chosen : chosen + outputs;
+  }
+  std::size_t last_target() const { return past_targets() + lags * outputs; }
   std::size_t mean() const { return last_target() + outputs; }
   std::size_t size() const { return mean() + outputs; }
 };
@@ -32,11 +42,13 @@ struct ExpertPlan {
   NetworkOptions network;  ///< inputs: the length of the stretch it sees
   Rule rule;
   bool sees_inputs = true;
+  bool sees_chosen = false;  ///< of the inputs, those that are chosen
   std::size_t lags = 0;      ///< past targets it sees
   bool standardised = true;  ///< false: it sees and predicts targets in their own units
   std::size_t first = 0;     ///< where in Sight the stretch begins
   std::size_t replays = 0;   ///< past samples learnt again after each new one …
   std::size_t memory = 0;    ///< … out of so many; only for networks without memory
+  bool may_sleep = false;    ///< when it does not pay (Roster)
 
   bool has_network() const {
     return !std::holds_alternative<Naive>(rule) && !std::holds_alternative<Mean>(rule);

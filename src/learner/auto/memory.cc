@@ -65,9 +65,10 @@ void replay(Expert& e, const SampleMemory& memory, const Scale& scale, std::uint
     learn_again(e, memory[1 + rng.below(available)], scale);
 }
 
-void start_over(Expert& e, const SampleMemory& memory, const Scale& scale, std::uint64_t step) {
+void start_over(Expert& e, const SampleMemory& memory, const Scale& scale, std::uint64_t step,
+                std::size_t newest) {
   e.learner->reset();
-  for (std::size_t age = memory.size(); age > 0; --age) {
+  for (std::size_t age = std::min(memory.size(), newest); age > 0; --age) {
     learn_again(e, memory[age], scale);
     replay(e, memory, scale, step, age);
   }

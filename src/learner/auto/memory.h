@@ -68,7 +68,9 @@ class SampleMemory {
 void replay(Expert& expert, const SampleMemory& memory, const Scale& scale, std::uint64_t step,
             std::size_t turn = 0);
 
-/// The expert begins again with all samples in memory, and replays after each.
-void start_over(Expert& expert, const SampleMemory& memory, const Scale& scale, std::uint64_t step);
+/// The expert begins again with the samples in memory, or the newest of them, and replays after
+/// each.
+void start_over(Expert& expert, const SampleMemory& memory, const Scale& scale, std::uint64_t step,
+                std::size_t newest = SampleMemory::usual_capacity);
 
 }  // namespace kalstream

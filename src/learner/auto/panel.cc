@@ -1,6 +1,7 @@
 #include "learner/auto/panel.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace kalstream {
@@ -14,7 +15,7 @@ Expert::Expert(ExpertPlan what, const Sight& sight)
 
 Expert::Expert(const Expert& other)
     : plan(other.plan),
-      learner(other.learner->clone()),
+      learner(other.is_awake() ? other.learner->clone() : nullptr),
       noise(other.noise),
       again_seen(other.again_seen),
       again_target(other.again_target) {}
@@ -39,26 +40,37 @@ Panel::Panel(const Auto& options, const NetworkOptions& network)
                    [&](std::size_t a, std::size_t b) { return cost[a] > cost[b]; });
 }
 
+Expert& Panel::wake(std::size_t j) {
+  Expert& e = experts_[j];
+  if (!e.is_awake()) e.learner = make_expert(e.plan);
+  return e;
+}
+
 void Panel::note(const Expert& e, std::span<const double> d_hat, const Scale& scale) {
   for (std::size_t k = 0; k < outputs_; ++k)
     d_hat_[place_of(e) + k] = e.plan.standardised ? scale.in_units(k, d_hat[k]) : d_hat[k];
 }
 
 std::span<const double> Panel::predict(std::span<const double> seen, const Scale& scale) {
+  std::ranges::fill(d_hat_, std::numeric_limits<double>::quiet_NaN());
   each([&](Expert& e) { note(e, e.learner->predict(e.view(seen)), scale); });
   return d_hat_;
 }
 
 void Panel::start_forecast() {
-  for (Expert& e : experts_) e.learner->start_forecast();
+  for (Expert& e : experts_)
+    if (e.is_awake()) e.learner->start_forecast();
 }
 
 std::span<const double> Panel::forecast_next(std::span<const double> seen, const Scale& scale) {
-  for (Expert& e : experts_) note(e, e.learner->forecast_next(e.view(seen)), scale);
+  std::ranges::fill(d_hat_, std::numeric_limits<double>::quiet_NaN());
+  for (Expert& e : experts_)
+    if (e.is_awake()) note(e, e.learner->forecast_next(e.view(seen)), scale);
   return d_hat_;
 }
 
 std::span<const double> Panel::relative_variance() {
+  std::ranges::fill(relative_variance_, 1.0);
   each([&](Expert& e) {
     const auto spread = e.learner->spread();
     for (std::size_t k = 0; k < outputs_; ++k)
@@ -70,7 +82,7 @@ std::span<const double> Panel::relative_variance() {
 StepReport Panel::report() const {
   StepReport all{.status = StepStatus::rejected_covariance, .experts = 0, .weights = {}};
   for (const Expert& e : experts_) {
-    if (e.report.experts == 0) continue;  // without a network, and so no part of a step
+    if (!e.is_awake() || e.report.experts == 0) continue;  // no network is no part of a step
     all.status = std::min(all.status, e.report.status);
     all.experts += e.report.experts;
     all.applied += e.report.applied;
@@ -82,6 +94,7 @@ StepReport Panel::report() const {
 LearnerState Panel::state() const {
   LearnerState all{.networks = 0, .weights = {}};
   for (const Expert& e : experts_) {
+    if (!e.is_awake()) continue;
     const LearnerState one = e.learner->state();
     all.networks += one.networks;
     all.covariance_trace += one.covariance_trace;
@@ -90,11 +103,12 @@ LearnerState Panel::state() const {
 }
 
 void Panel::reset() {
-  for (Expert& e : experts_) e.learner->reset();
+  for (std::size_t j = 0; j < size(); ++j) wake(j).learner->reset();
 }
 
 void Panel::exchange(Archive& archive) {
-  for (Expert& e : experts_) e.learner->exchange(archive);
+  for (Expert& e : experts_)
+    if (e.is_awake()) e.learner->exchange(archive);
 }
 
 }  // namespace kalstream

@@ -30,8 +30,10 @@ struct Expert {
     return plan.standardised ? standardised : d;
   }
 
+  bool is_awake() const { return learner != nullptr; }
+
   ExpertPlan plan;
-  std::unique_ptr<Learner> learner;
+  std::unique_ptr<Learner> learner;  ///< none while it sleeps
   double noise;
   StepReport report;                 ///< of the last step
   std::vector<double> again_seen;    ///< of a sample learnt again …
@@ -46,14 +48,21 @@ class Panel {
   std::size_t size() const { return experts_.size(); }
   const Expert& operator[](std::size_t j) const { return experts_[j]; }
 
-  /// job(expert) for every one, in any order and on any thread.
+  /// What it learnt is forgotten, and it says nothing …
+  void send_to_sleep(std::size_t j) { experts_[j].learner.reset(); }
+  /// … until it begins anew.
+  Expert& wake(std::size_t j);
+
+  /// job(expert) for every one that is awake, in any order and on any thread.
   template <class Job>
   void each(const Job& job) {
-    workers_.run(size(), [&](std::size_t k) { job(experts_[by_cost_[k]]); });
+    workers_.run(size(), [&](std::size_t k) {
+      if (Expert& e = experts_[by_cost_[k]]; e.is_awake()) job(e);
+    });
   }
 
-  /// What each says of what they see, in units of the targets: size × outputs. The view lives until
-  /// the next call.
+  /// What each says of what they see, in units of the targets: size × outputs; NaN where one is
+  /// asleep. The view lives until the next call.
   std::span<const double> predict(std::span<const double> seen, const Scale& scale);
   void start_forecast();
   std::span<const double> forecast_next(std::span<const double> seen, const Scale& scale);

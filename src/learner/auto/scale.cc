@@ -47,6 +47,7 @@ void Scale::see(std::span<const double> x, std::span<const double> past,
     const double v = inputs_.standardised(k, x[k]);
     seen[k] = std::abs(v) > wildest_input ? 0 : std::clamp(v, -input_reach, input_reach);
   }
+  if (sight_.is_wide()) telling_.see(seen.first(x.size()), seen.subspan(x.size()));
   const std::size_t n_d = sight_.outputs;
   for (std::size_t k = 0; k < past.size(); ++k)
     seen[sight_.past_targets() + k] = targets_.standardised(k % n_d, past[k], input_reach);
@@ -74,11 +75,13 @@ void Scale::follow() {
 void Scale::reset() {
   inputs_.reset();
   targets_.reset();
+  telling_.reset();
 }
 
 void Scale::exchange(Archive& archive) {
   inputs_.exchange(archive);
   targets_.exchange(archive);
+  telling_.exchange(archive);
 }
 
 }  // namespace kalstream

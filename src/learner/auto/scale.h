@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "learner/auto/experts.h"
+#include "learner/auto/telling_inputs.h"
 #include "learner/moments.h"
 
 namespace kalstream {
@@ -51,7 +52,9 @@ class Scale {
   static constexpr double wildest_input = 1000;  ///< deviations off; beyond, it is as good as none
 
   explicit Scale(const Sight& sight)
-      : sight_(sight), inputs_(sight.inputs), targets_(sight.outputs) {}
+      : sight_(sight), inputs_(sight.inputs), targets_(sight.outputs), telling_(sight) {}
+
+  bool is_wide() const { return sight_.is_wide(); }
 
   /// Whether there is a scale yet, and so experts, after so many targets.
   static bool is_known(std::uint64_t samples) { return samples >= first_hold; }
@@ -73,6 +76,12 @@ class Scale {
   void add_targets(std::span<const double> d) { targets_.add(d); }
   void hold();
   void follow();
+  /// Of a wide stream, chooses the inputs that networks see. Whether they are others now.
+  bool choose(const SampleMemory& memory) {
+    return sight_.is_wide() && telling_.choose(memory, *this);
+  }
+  /// The linear model of all inputs is this now.
+  void follow_linear(std::span<const double> weights) { telling_.follow_linear(weights); }
   void reset();
   void exchange(Archive& archive);
 
@@ -86,6 +95,7 @@ class Scale {
   Sight sight_;
   HeldMoments inputs_;
   HeldMoments targets_;
+  TellingInputs telling_;
 };
 
 }  // namespace kalstream

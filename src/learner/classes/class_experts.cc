@@ -94,6 +94,11 @@ std::vector<ClassExpertPlan> plan_class_experts(const Auto& options,
   if (options.full_ekf && options.lean && has_inputs) {  // snapshots before format 5 have none
     list.push_back({"ekf", full_ekf_plan({-0.5, 0.5, -0.5}, network, list.size() + 1)});
     list.push_back({"ekf-open", full_ekf_plan({5.0, 5.0, {}}, network, list.size() + 1)});
+    // How soon such a network finds what is to be remembered is luck: two more tries.
+    if (options.selective) {
+      list.push_back({"ekf-2", full_ekf_plan({-0.5, 0.5, -0.5}, network, list.size() + 1)});
+      list.push_back({"ekf-open-2", full_ekf_plan({5.0, 5.0, {}}, network, list.size() + 1)});
+    }
   }
 
   add("linear", {});

@@ -16,8 +16,10 @@ Fields fields(Auto& o) {
   static constexpr Permitted at_most_1000{"at most 1000", [](double v) { return v <= 1000; }};
   return {{"experts", "networks, the most useful first; 0: all", &o.experts},
           {"lags", "past targets the experts may look at", &o.lags, at_most_1000, "past_targets"},
-          no_setting({"full_ekf", "two full-EKF networks as well: auto-max", &o.full_ekf}),
+          no_setting({"full_ekf", "full-EKF networks as well: auto-max", &o.full_ekf}),
           {"lean", "fewer and smaller networks in single precision; false: as up to 0.1", &o.lean},
+          no_setting({"selective", "networks that do not pay sleep, and see few inputs of many",
+                      &o.selective}),
           no_setting({"series", "with the experts that know time", &o.series}),
           {"threads", "that share the experts", &o.threads, at_least_1}};
 }
@@ -38,7 +40,7 @@ Footprint footprint_of(const LearnerOptions& options, const Auto& rule) {
     total.networks += one.networks;
     total.covariance_blocks += one.covariance_blocks;
     total.bytes += one.bytes;
-    total.learnt_bytes += one.learnt_bytes;
+    if (!plan.may_sleep) total.learnt_bytes += one.learnt_bytes;
   }
   const auto series = plan_series(rule, options.network);
   for (const SeriesPlan& plan : series) {  // made when they can be of use, so not yet learnt
@@ -75,7 +77,7 @@ void check_all(const LearnerOptions& options, const Auto& rule) {
 
 std::string remark(const LearnerOptions& options, const Auto& rule) {
   if (!rule.full_ekf || options.network.inputs > 0) return {};
-  return "auto-max is the same as auto here: its two full-EKF networks learn from inputs, and "
+  return "auto-max is the same as auto here: its full-EKF networks learn from inputs, and "
          "there are none";
 }
 
@@ -87,7 +89,9 @@ const RuleInfo<Auto>& Auto::info() {
   static const RuleInfo<Auto> info{
       .learners = {{"auto",
                     "no tuning: many small experts of several kinds, blended; takes raw data"},
-                   {"auto-max", "the same with two full-EKF networks", {.full_ekf = true}}},
+                   {"auto-max",
+                    "the same with full-EKF networks: two, of classes four",
+                    {.full_ekf = true}}},
       .which = [](const Auto& o) -> std::size_t { return o.full_ekf ? 1 : 0; },
       .fields = fields,
       .check_all = check_all,
@@ -106,6 +110,7 @@ const RuleInfo<Auto>& Auto::info() {
           [](Auto& o, std::uint64_t format) {
             o.series = format >= 4;
             o.lean = format >= 5;
+            o.selective = format >= 6;
           },
   };
   return info;

@@ -1,0 +1,1 @@
+"""Error against time and memory: the parts of experiments/pareto_bench.py."""
