@@ -31,6 +31,8 @@ std::uint64_t three_quarters(std::uint64_t bytes) { return bytes - bytes / 4; }
   throw SnapshotError("the stored model of key " + shown(key) + " cannot be used: " + error.what());
 }
 
+bool takes_models(const StateStore* store) { return store != nullptr && store->takes_models(); }
+
 std::string mebibytes(std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
 
 }  // namespace
@@ -164,7 +166,7 @@ void Models::begin_batch() {
 // Where models cannot leave, the last bit of memory is counted sample by sample; where they can be
 // packed, only before one is made, which may have to be refused.
 bool Models::is_crowded(const std::string& key) const {
-  const bool can_leave = store_ != nullptr && store_->takes_models();
+  const bool can_leave = takes_models(store_);
   const bool is_last_bit = limits_.bytes != ModelLimits::none && !can_leave &&
                            bytes() >= limits_.bytes - limits_.bytes / 16;
   const bool is_many = at_work_ >= std::max<std::size_t>(1, live() / 2) && is_full(1);
@@ -231,7 +233,7 @@ void Models::make_room_for(std::size_t more) {
   }
   if (models_.size() < try_again_at_) return;
   while (is_full(more) && models_.size() > staying(more)) {
-    const bool can_leave = store_ != nullptr && store_->takes_models();
+    const bool can_leave = takes_models(store_);
     if (!can_leave && more > 0) refuse();
     if (!can_leave || !let_go(models_.size() - staying(more))) return;
   }
@@ -257,11 +259,13 @@ bool Models::pays_to_pack() const {
 // The one not used for longest. False: there is none to pack. One at a time: several would take no
 // less time each, and samples wait. A quarter of the memory stays for those that live: where more
 // keys than that come in turn each sample may unpack its model and pack another, but models that
-// are used often have no part in it.
+// are used often have no part in it. Models that grow may take of that quarter where none can
+// leave.
 bool Models::pack_one(std::size_t more) {
   if (!pays_to_pack() || live() <= staying(more)) return false;
   const std::uint64_t all = bytes_ + more * *of_one_model_;
-  if (packed_bytes_ + state_size_ > three_quarters(all)) return false;
+  const bool is_enough = packed_bytes_ + state_size_ > three_quarters(all);
+  if (is_enough && (more > 0 || takes_models(store_))) return false;
   const Place entry = std::prev(first_packed_);
   CheckpointImage image = image_of(*entry, std::move(buffer_));
   if (!pays_to_pack()) return false;
