@@ -362,6 +362,12 @@ bench-jobs: build
 	@tools/install-packages.sh python3
 	@bench/jobs.py
 
+# How many models of auto stay in 4 GiB, and how fast they are (docs/performance.md)
+.PHONY: bench-cold
+bench-cold: build
+	@tools/install-packages.sh python3
+	@bench/jobs.py --memory 4GiB
+
 # Many linear models at once, on one core (docs/batches.md)
 bench-batch: packages
 	@tools/install-packages.sh libbenchmark-dev

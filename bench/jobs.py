@@ -12,6 +12,12 @@ The last column is the same by processor time: that of one job over that of the 
 work on the machine disturbs less.
 
     bench/jobs.py [build/release/kalstream] [--jobs 2] [--pairs 5] [--keys 10000] [--each 40]
+
+With --memory: how many models of auto stay in so much memory, living or packed, how many are on disk, and samples per
+second, all of them used in turn (make bench-cold). For each number of keys, with a folder for those that do not fit and
+without one (then lines of keys too many are refused). Of rates again what the first turn takes is left out.
+
+    bench/jobs.py --memory 4GiB [--keys 2500,4000,6000] [--each 6] [--jobs 2] [--folder DIR]
 """
 import argparse
 import glob
@@ -77,13 +83,14 @@ def once(program, path, options, jobs, folder):
     with open(answers, "rb") as file:
         checksum = hashlib.sha256(file.read()).hexdigest()
     with open(summary) as file:
-        return json.load(file)["samples"], seconds, busiest, checksum
+        result = json.load(file)
+    return result["samples"], seconds, busiest, checksum, result
 
 
 def rate(program, path, options, jobs, folder):
     """Samples per second once it runs, per processor second of the busiest thread, and a checksum of all answers."""
-    few, start, start_busy, _ = once(program, path + ".first", options, jobs, folder)
-    samples, seconds, busy, checksum = once(program, path, options, jobs, folder)
+    few, start, start_busy, *_ = once(program, path + ".first", options, jobs, folder)
+    samples, seconds, busy, checksum, _ = once(program, path, options, jobs, folder)
     return ((samples - few) / (seconds - start), (samples - few) / (busy - start_busy)), checksum
 
 
@@ -93,15 +100,53 @@ def quartiles(values):
     return statistics.quantiles(values, n=4, method="inclusive")
 
 
+def in_memory(a, keys, folder):
+    """A row: so many models of auto in a.memory, in turn."""
+    path = write_keyed(folder, keys, a.each, True)
+    first_part(path, keys)
+    for with_folder in (False, True):
+        def run(data):
+            with tempfile.TemporaryDirectory(dir=a.folder) as state:
+                # Nothing is written but models that have to leave, and all of them once in the end.
+                kept = ["--checkpoint", os.path.join(state, "models"), "--every", "10h"] if with_folder else []
+                options = ["--key", "key", "--max-models", str(keys), "--memory", a.memory, *kept]
+                return once(a.program, data, options, a.jobs, folder)
+        few, start, *_ = run(path + ".first")
+        samples, seconds, _, _, result = run(path)
+        packed, on_disk = result["models_packed"], result["models_on_disk"]
+        print(f"| {keys:,} | {'yes' if with_folder else 'no'} | {result['models'] - packed - on_disk:,} | {packed:,} | {on_disk:,} "
+              f"| {keys - result['models']:,} | {result['resident_bytes'] / 2**20:,.0f} MiB "
+              f"| {(samples - few) / (seconds - start):,.0f} |", flush=True)
+        if on_disk == packed == 0 and result["models"] == keys:
+            return  # there is room for all as they are, folder or not
+
+
+def many_in_memory(a):
+    print(f"{cpu_name()}, {time.strftime('%Y-%m-%d', time.gmtime())}; auto, 8 inputs, --memory {a.memory}, {a.jobs} jobs, "
+          f"{a.each} samples of each key\n")
+    print("| keys | folder | live | packed | on disk | refused | resident | samples/s in turn |")
+    print("|---|---|---|---|---|---|---|---|")
+    with tempfile.TemporaryDirectory(dir=a.folder) as folder:
+        for keys in a.keys.split(","):
+            in_memory(a, int(keys), folder)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("program", nargs="?", default="build/release/kalstream")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--pairs", type=int, default=5)
-    parser.add_argument("--keys", type=int, default=10_000)
-    parser.add_argument("--each", type=int, default=40, help="samples of each model")
+    parser.add_argument("--keys", help="10,000; with --memory one or more numbers, 2500,4000,6000")
+    parser.add_argument("--each", type=int, help="samples of each model: 40, with --memory 6")
     parser.add_argument("--kinds", default="in turn,uneven", help="of: in turn, uneven")
+    parser.add_argument("--memory", help="how many models of auto stay in so much")
+    parser.add_argument("--folder", help="where models go that do not fit, and the data")
     a = parser.parse_args()
+    a.each = a.each or (6 if a.memory else 40)
+    if a.memory:
+        a.keys = a.keys or "2500,4000,6000"
+        return many_in_memory(a)
+    a.keys = int(a.keys or 10_000)
     alg1 = ["--learner", "alg1", "--hidden", "8", "--key", "key", "--max-models", str(a.keys)]
     print(f"{cpu_name()}, {time.strftime('%Y-%m-%d', time.gmtime())}; {a.pairs} pairs, medians (and quartiles)\n")
     print(f"| alg1, 8 units, 8 inputs | samples | samples/s, 1 job | {a.jobs} jobs | times | … by processor time |")

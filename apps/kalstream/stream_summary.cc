@@ -117,6 +117,7 @@ std::string summary_json(const StreamStatus& s) {
                               {"gated", s.updates_gated},
                               {"rejected", s.updates_rejected},
                               {"models", s.models_in_memory + s.models_on_disk},
+                              {"models_packed", s.models_packed},
                               {"models_on_disk", s.models_on_disk},
                               {"checkpoints", s.checkpoints_written},
                               {"failed_checkpoints", s.checkpoint_failures},

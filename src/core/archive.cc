@@ -15,12 +15,20 @@ static_assert(std::numeric_limits<double>::is_iec559);
 
 namespace {
 
-// Without a way out in the middle, so that many are looked at at a time.
+// Whether no exponent has all its bits: if one has, its lowest bit added makes it overflow into the
+// sign's. Without a way out in the middle, so that many numbers are looked at at a time.
+template <class Number, class Bits>
+bool is_finite(std::span<const Number> numbers, Bits exponent) {
+  const Bits lowest = exponent & (~exponent + 1);
+  Bits sums = 0;
+  for (const Number v : numbers) sums |= (std::bit_cast<Bits>(v) & exponent) + lowest;
+  return sums >> (8 * sizeof(Bits) - 1) == 0;
+}
 bool is_finite(std::span<const double> numbers) {
-  constexpr std::uint64_t exponent = 0x7ff0000000000000;
-  bool all = true;
-  for (const double v : numbers) all &= (std::bit_cast<std::uint64_t>(v) & exponent) != exponent;
-  return all;
+  return is_finite(numbers, std::uint64_t{0x7ff0000000000000});
+}
+bool is_finite(std::span<const float> numbers) {
+  return is_finite(numbers, std::uint32_t{0x7f800000});
 }
 
 }  // namespace
@@ -76,30 +84,45 @@ void Archive::run(std::span<double> v, Condition holds) {
   if constexpr (std::endian::native != std::endian::little) {
     for (double& one : v) number(one, holds);
   } else {  // they lie as they are kept
-    const auto bytes = std::as_writable_bytes(v);
-    if (reading()) {
-      require(left() >= bytes.size());
-      if (!bytes.empty()) std::memcpy(bytes.data(), from_.data() + at_, bytes.size());
-      at_ += bytes.size();
-    }
+    move(std::as_writable_bytes(v));
     require(holds == finite ? is_finite(v) : std::all_of(v.begin(), v.end(), holds));
-    if (!reading()) to_->insert(to_->end(), bytes.begin(), bytes.end());
   }
 }
 
+// In memory, too, the first of two is the lower half of a word.
 void Archive::run(std::span<float> v) {
-  for (std::size_t k = 0; k < v.size(); k += 2) {
-    const bool pair = k + 1 < v.size();
-    std::uint64_t bits = std::bit_cast<std::uint32_t>(v[k]);
-    if (pair) bits |= std::uint64_t{std::bit_cast<std::uint32_t>(v[k + 1])} << 32;
-    word(bits);
-    if (reading()) {
-      v[k] = std::bit_cast<float>(static_cast<std::uint32_t>(bits));
-      if (pair) v[k + 1] = std::bit_cast<float>(static_cast<std::uint32_t>(bits >> 32));
-      require(pair || bits >> 32 == 0);
+  if constexpr (std::endian::native != std::endian::little) {
+    for (std::size_t k = 0; k < v.size(); k += 2) {
+      const bool pair = k + 1 < v.size();
+      std::uint64_t bits = std::bit_cast<std::uint32_t>(v[k]);
+      if (pair) bits |= std::uint64_t{std::bit_cast<std::uint32_t>(v[k + 1])} << 32;
+      word(bits);
+      if (reading()) {
+        v[k] = std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+        if (pair) v[k + 1] = std::bit_cast<float>(static_cast<std::uint32_t>(bits >> 32));
+        require(pair || bits >> 32 == 0);
+      }
+      require(std::isfinite(v[k]) && (!pair || std::isfinite(v[k + 1])));
     }
-    require(std::isfinite(v[k]) && (!pair || std::isfinite(v[k + 1])));
+  } else {
+    move(std::as_writable_bytes(v));
+    require(is_finite(v));
+    if (v.size() % 2 == 0) return;
+    std::array<std::byte, sizeof(float)> rest{};  // of the last word
+    move(rest);
+    require(rest == decltype(rest){});
   }
+}
+
+// As they lie in memory.
+void Archive::move(std::span<std::byte> bytes) {
+  if (!reading()) {
+    to_->insert(to_->end(), bytes.begin(), bytes.end());
+    return;
+  }
+  require(left() >= bytes.size());
+  if (!bytes.empty()) std::memcpy(bytes.data(), from_.data() + at_, bytes.size());
+  at_ += bytes.size();
 }
 
 void Archive::array(std::span<std::byte> bytes) {

@@ -80,6 +80,8 @@ class Archive {
   static bool fraction(double v) { return v >= 0 && v <= 1; }
 
  private:
+  void move(std::span<std::byte> bytes);
+
   std::vector<std::byte>* to_ = nullptr;
   std::span<const std::byte> from_;
   std::uint64_t format_ = newest;

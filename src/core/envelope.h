@@ -31,8 +31,15 @@ void seal(std::span<std::byte> envelope);
 /// Appends a text (see Archive::text) of what `write` appends.
 void append_text(std::vector<std::byte>& bytes, const std::function<void()>& write);
 
+/// Of an envelope and one that lies within it, both closed: in the time of one.
+void seal_both(std::span<std::byte> outer, std::span<std::byte> inner);
+
+/// Bytes that have not left the process, or lie in an envelope that was opened, need no other sum.
+enum class Checksum : std::uint8_t { checked, passed_over };
+
 /// To read the contents; throws SnapshotError, saying what is wrong, unless all of it is sound.
-Archive open(const Envelope& envelope, std::span<const std::byte> bytes);
+Archive open(const Envelope& envelope, std::span<const std::byte> bytes,
+             Checksum checksum = Checksum::checked);
 
 /// Whether they begin like this kind.
 bool begins_like(const Envelope& envelope, std::span<const std::byte> bytes);

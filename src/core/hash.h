@@ -17,6 +17,19 @@ inline std::uint64_t fnv1a(std::span<const std::byte> bytes,
   for (const std::byte b : bytes) hash = (hash ^ std::to_integer<std::uint64_t>(b)) * 0x100000001b3;
   return hash;
 }
+/// Two sums that both go on over the same bytes.
+struct Fnv1aSums {
+  std::uint64_t first;
+  std::uint64_t second;
+};
+inline Fnv1aSums fnv1a_of_two(std::span<const std::byte> bytes, std::uint64_t first,
+                              std::uint64_t second) {
+  for (const std::byte b : bytes) {
+    first = (first ^ std::to_integer<std::uint64_t>(b)) * 0x100000001b3;
+    second = (second ^ std::to_integer<std::uint64_t>(b)) * 0x100000001b3;
+  }
+  return {first, second};
+}
 inline std::uint64_t fnv1a(std::string_view text) { return fnv1a(std::as_bytes(std::span(text))); }
 
 }  // namespace kalstream

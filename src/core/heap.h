@@ -20,4 +20,11 @@ inline std::size_t heap_in_use() {
 #endif
 }
 
+/// What is free in it goes back to the system, page by page, where the C library can do that.
+inline void give_back_free_heap() {
+#ifdef __GLIBC__
+  ::malloc_trim(0);
+#endif
+}
+
 }  // namespace kalstream

@@ -11,6 +11,30 @@ namespace {
 constexpr Envelope checkpoint_envelope{
     {0x89, 'K', 'A', 'L', 'C', '\r', '\n', 0x1a}, /*format=*/4, "checkpoint"};
 
+/// What is in it, where it lies.
+struct Contents {
+  std::string_view stream;
+  std::string_view key;
+  std::string_view model;
+  std::uint64_t format;
+};
+
+Contents contents_of(std::span<const std::byte> bytes, Checksum checksum) {
+  Archive from = open(checkpoint_envelope, bytes, checksum);
+  Contents in{.stream = {}, .key = {}, .model = {}, .format = from.format()};
+  for (std::string_view* part : {&in.stream, &in.key, &in.model}) from.text(*part);
+  from.require(from.left() == 0 && (!in.stream.empty() || !in.model.empty()));
+  return in;
+}
+
+std::unique_ptr<StreamModel> load(std::span<const std::byte> model, std::uint64_t format,
+                                  const ModelOptions* options) {
+  Archive from(model, format);
+  auto loaded = StreamModel::load(from, options);
+  from.require(from.left() == 0);
+  return loaded;
+}
+
 }  // namespace
 
 Bytes to_bytes(const Checkpoint& checkpoint) {
@@ -26,9 +50,9 @@ Bytes to_bytes(const Checkpoint& checkpoint) {
 }
 
 CheckpointImage::CheckpointImage(Bytes stream, std::string key, const StreamModel* model,
-                                 std::size_t about)
-    : stream_(std::move(stream)), key_(std::move(key)) {
-  bytes_.reserve(about);
+                                 Bytes buffer)
+    : stream_(std::move(stream)), key_(std::move(key)), bytes_(std::move(buffer)) {
+  bytes_.clear();
   if (model != nullptr) {
     beside_ = model->beside_learner();
     write(&model->learner());
@@ -65,22 +89,19 @@ void CheckpointImage::write(const Learner* learner) {
 Bytes CheckpointImage::finish() && {
   if (copy_) write(copy_.get());
   copy_.reset();
-  if (learner_size_ > 0) seal(std::span(bytes_).subspan(learner_at_, learner_size_));
-  seal(bytes_);
+  if (learner_size_ > 0)
+    seal_both(bytes_, std::span(bytes_).subspan(learner_at_, learner_size_));
+  else
+    seal(bytes_);
   return std::move(bytes_);
 }
 
 Checkpoint checkpoint_of(std::span<const std::byte> bytes) {
-  Archive from = open(checkpoint_envelope, bytes);
-  std::string_view stream;
-  std::string_view key;
-  std::string_view model;
-  for (std::string_view* part : {&stream, &key, &model}) from.text(*part);
-  from.require(from.left() == 0 && (!stream.empty() || !model.empty()));
+  const Contents in = contents_of(bytes, Checksum::checked);
   const auto copy = [](std::string_view text) {
     return Bytes(as_bytes(text).begin(), as_bytes(text).end());
   };
-  return {copy(stream), std::string(key), copy(model), from.format()};
+  return {copy(in.stream), std::string(in.key), copy(in.model), in.format};
 }
 
 bool is_checkpoint(std::span<const std::byte> bytes) {
@@ -111,10 +132,14 @@ StreamSummary summary_of(const Checkpoint& checkpoint) {
 }
 
 std::unique_ptr<StreamModel> model_of(const Checkpoint& checkpoint, const ModelOptions* options) {
-  Archive from(std::span(checkpoint.model), checkpoint.format);
-  auto model = StreamModel::load(from, options);
-  from.require(from.left() == 0);
-  return model;
+  return load(checkpoint.model, checkpoint.format, options);
+}
+
+std::unique_ptr<StreamModel> model_in(std::span<const std::byte> bytes, const std::string& key,
+                                      const ModelOptions* options, Checksum checksum) {
+  const Contents in = contents_of(bytes, checksum);
+  if (in.key != key) throw SnapshotError("it is the model of another key");
+  return load(as_bytes(in.model), in.format, options);
 }
 
 }  // namespace kalstream

@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "core/archive.h"
+#include "core/envelope.h"
 #include "engine/model.h"
 #include "ports/ports.h"
 
@@ -25,8 +25,8 @@ Bytes to_bytes(const Checkpoint& checkpoint);
 /// most of the time, any thread can do later.
 class CheckpointImage {
  public:
-  /// Without a model if that is nullptr. It is faster if it is known how large it will be.
-  CheckpointImage(Bytes stream, std::string key, const StreamModel* model, std::size_t about = 0);
+  /// Without a model if that is nullptr. It is faster in a buffer that is large enough.
+  CheckpointImage(Bytes stream, std::string key, const StreamModel* model, Bytes buffer = {});
   /// The model's learner is copied into `copy`, made by the same recipe, which nobody else may look
   /// at until this is finished or gone: for large ones the shortest way.
   CheckpointImage(Bytes stream, std::string key, const StreamModel& model,
@@ -37,8 +37,13 @@ class CheckpointImage {
   std::size_t written() const { return bytes_.size(); }
   /// What to_bytes() gives.
   Bytes finish() &&;
+  /// The memory it was written to, for another.
+  Bytes buffer() && { return std::move(bytes_); }
 
  private:
+  friend class PackedModel;
+
+  CheckpointImage() = default;
   void write(const Learner* learner);
 
   Bytes stream_;
@@ -67,5 +72,9 @@ Archive stream_of(const Checkpoint& checkpoint);
 /// The model in it, with these options, or as it was. Throws SnapshotError.
 std::unique_ptr<StreamModel> model_of(const Checkpoint& checkpoint,
                                       const ModelOptions* options = nullptr);
+/// The same straight from the bytes, which must be of this key.
+std::unique_ptr<StreamModel> model_in(std::span<const std::byte> bytes, const std::string& key,
+                                      const ModelOptions* options,
+                                      Checksum checksum = Checksum::checked);
 
 }  // namespace kalstream

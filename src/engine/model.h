@@ -127,7 +127,8 @@ class StreamModel {
   std::vector<std::byte> to_bytes() const;
   /// What is in to_bytes() behind the learner's snapshot.
   std::vector<std::byte> beside_learner() const;
-  /// As it was, or with these options. Throws as kalstream::load does.
+  /// As it was, or with these options. Throws as kalstream::load does, but does not look at the
+  /// learner's checksum: there is one of all that is read.
   static std::unique_ptr<StreamModel> load(Archive& archive, const ModelOptions* options = nullptr,
                                            std::uint64_t most_memory = std::uint64_t{8} << 30);
 

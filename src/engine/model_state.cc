@@ -5,6 +5,7 @@
 #include "core/envelope.h"
 #include "engine/model.h"
 #include "kalstream/snapshot.h"
+#include "learner/state.h"
 
 namespace kalstream {
 namespace {
@@ -54,7 +55,7 @@ std::unique_ptr<StreamModel> StreamModel::load(Archive& archive, const ModelOpti
   std::string_view learnt;
   archive.text(learnt);
   auto model =
-      std::make_unique<StreamModel>(kalstream::load(as_bytes(learnt), most_memory), ModelOptions{});
+      std::make_unique<StreamModel>(load_unsealed(as_bytes(learnt), most_memory), ModelOptions{});
   model->exchange(archive);
   if (options == nullptr) return model;
   const ModelOptions before = model->options_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "core/heap.h"
 #include "kalstream/snapshot.h"
 #include "schema/value.h"
 
@@ -17,6 +18,21 @@ constexpr std::uint64_t most_bytes_leaving = std::uint64_t{1} << 20;
 // Nodes of the list and of the index, and what the heap adds to each of some allocations.
 constexpr std::uint64_t bytes_of_entry = 320;
 
+// Smaller models are not packed: little would be gained, and they are in the store in no time.
+constexpr std::uint64_t least_to_pack = std::uint64_t{64} << 10;
+
+// The heap keeps what models that were packed have freed, for others like them. It is told to give
+// that back when it may be such a part of all memory: it takes some time to look.
+constexpr std::uint64_t most_part_free = 8;
+
+std::uint64_t three_quarters(std::uint64_t bytes) { return bytes - bytes / 4; }
+
+[[noreturn]] void cannot_be_used(const std::string& key, const SnapshotError& error) {
+  throw SnapshotError("the stored model of key " + shown(key) + " cannot be used: " + error.what());
+}
+
+bool takes_models(const StateStore* store) { return store != nullptr && store->takes_models(); }
+
 std::string mebibytes(std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
 
 }  // namespace
@@ -27,6 +43,7 @@ Models::Models(MakeLearner make, const ModelOptions& options, StateStore* store,
       options_(options),
       store_(store),
       limits_(limits),
+      first_packed_(models_.end()),
       next_(models_.end()) {}
 
 const StreamModel* Models::only() const {
@@ -34,8 +51,8 @@ const StreamModel* Models::only() const {
 }
 
 std::size_t Models::pending() const {
-  return models_.empty() ? 0
-                         : pending_ - models_.front().pending + models_.front().model->pending();
+  const StreamModel* last = only();
+  return last == nullptr ? pending_ : pending_ - models_.front().pending + last->pending();
 }
 
 std::size_t Models::stored() const {
@@ -54,6 +71,7 @@ void Models::put(const std::string& key, std::unique_ptr<StreamModel> model) {
 
 StreamModel* Models::touch(Place entry) {
   if (is_due(*entry)) give(*entry);
+  if (entry->packed) unpack(entry);
   if (entry == next_) ++next_;
   if (!in_batch_)
     look_at_waiting(models_.front());  // the last that was used: something may have come to wait
@@ -78,12 +96,9 @@ StreamModel* Models::find(const std::string& key, const Expected& expected) {
   std::unique_ptr<StreamModel> model;
   make_room_for(1);
   try {
-    const Checkpoint checkpoint = checkpoint_of(*state);
-    if (checkpoint.key != key) throw SnapshotError("it is the model of another key");
-    model = model_of(checkpoint, &options_);
+    model = model_in(*state, key, &options_);
   } catch (const SnapshotError& error) {
-    throw SnapshotError("the stored model of key " + shown(key) +
-                        " cannot be used: " + error.what());
+    cannot_be_used(key, error);
   }
   put(key, std::move(model));
   models_.front().stored = true;
@@ -132,6 +147,9 @@ void Models::erase(Place entry) {
   stored_in_memory_ -= entry->stored ? 1 : 0;
   pending_ -= entry->pending;
   bytes_ -= bytes_of(*entry);
+  if (entry->packed) packed_bytes_ -= bytes_of(*entry);
+  packed_ -= entry->packed ? 1 : 0;
+  if (entry == first_packed_) ++first_packed_;
   if (entry == next_) ++next_;
   models_.erase(entry);
 }
@@ -145,15 +163,17 @@ void Models::begin_batch() {
   at_work_ = 0;
 }
 
-// Where models cannot leave, the last bit of memory is counted sample by sample.
+// Where models cannot leave, the last bit of memory is counted sample by sample; where they can be
+// packed, only before one is made, which may have to be refused.
 bool Models::is_crowded(const std::string& key) const {
-  const bool can_leave = store_ != nullptr && store_->takes_models();
-  const bool is_short = limits_.bytes != ModelLimits::none && !can_leave &&
-                        bytes() >= limits_.bytes - limits_.bytes / 16;
-  const bool is_many = at_work_ >= std::max<std::size_t>(1, models_.size() / 2) && is_full(1);
-  if (!is_short && !is_many) return false;
+  const bool can_leave = takes_models(store_);
+  const bool is_last_bit = limits_.bytes != ModelLimits::none && !can_leave &&
+                           bytes() >= limits_.bytes - limits_.bytes / 16;
+  const bool is_many = at_work_ >= std::max<std::size_t>(1, live() / 2) && is_full(1);
+  if (!is_last_bit && !is_many) return false;
   const auto known = by_key_.find(key);
-  return known == by_key_.end() || known->second->batch != batch_;
+  if (known == by_key_.end()) return true;
+  return known->second->batch != batch_ && (is_many || !pays_to_pack());
 }
 
 // Its neighbours in the list change, too, when it goes to the front.
@@ -175,10 +195,13 @@ void Models::end_batch() {
 // ---- Memory.
 
 std::uint64_t Models::bytes_of(const Entry& entry) const {
-  return *of_one_model_ + bytes_of_entry + 2 * entry.key.size() + entry.waiting;
+  const std::uint64_t of_model =
+      entry.packed ? entry.packed->size() : *of_one_model_ + entry.waiting;
+  return of_model + bytes_of_entry + 2 * entry.key.size();
 }
 
 void Models::look_at_waiting(Entry& entry) {
+  if (entry.packed) return;  // nothing has come since
   bytes_ -= entry.waiting;
   pending_ -= entry.pending;
   entry.waiting = entry.model->waiting_bytes();
@@ -191,23 +214,28 @@ std::uint64_t Models::bytes() const {
   return bytes_ + beside_ + (store_ == nullptr ? 0 : store_->memory());
 }
 
-bool Models::is_full(std::size_t more) const {
-  return models_.size() + more > limits_.models ||
-         bytes() + more * of_one_model_.value_or(0) > limits_.bytes;
+bool Models::is_short(std::size_t more) const {
+  return bytes() + more * of_one_model_.value_or(0) > limits_.bytes;
 }
 
-// All but those at work. One model there is room for, whatever it takes; if no more come, that is
-// the one in use.
-std::size_t Models::may_leave(std::size_t more) const {
-  return models_.size() - std::max<std::size_t>(at_work_, more > 0 ? 0 : 1);
+bool Models::is_full(std::size_t more) const {
+  return models_.size() + more > limits_.models || is_short(more);
+}
+
+// Those at work. One model there is room for, whatever it takes; if no more come, that is the one
+// in use.
+std::size_t Models::staying(std::size_t more) const {
+  return std::max<std::size_t>(at_work_, more > 0 ? 0 : 1);
 }
 
 void Models::make_room_for(std::size_t more) {
+  while (is_short(more) && pack_one(more)) {
+  }
   if (models_.size() < try_again_at_) return;
-  while (is_full(more) && may_leave(more) > 0) {
-    const bool can_leave = store_ != nullptr && store_->takes_models();
+  while (is_full(more) && models_.size() > staying(more)) {
+    const bool can_leave = takes_models(store_);
     if (!can_leave && more > 0) refuse();
-    if (!can_leave || !let_go(may_leave(more))) return;
+    if (!can_leave || !let_go(models_.size() - staying(more))) return;
   }
 }
 
@@ -220,6 +248,55 @@ void Models::refuse() const {
   throw std::runtime_error("another model would take more than the " + mebibytes(limits_.bytes) +
                            " of memory there may be: " + std::to_string(models_.size()) + " take " +
                            mebibytes(bytes()) + "; allow for more with --memory" + advice);
+}
+
+// By the last one that was written, once there is one.
+bool Models::pays_to_pack() const {
+  const std::uint64_t alive = of_one_model_.value_or(0);
+  return alive >= least_to_pack && state_size_ <= three_quarters(alive);
+}
+
+// The one not used for longest. False: there is none to pack. One at a time: several would take no
+// less time each, and samples wait. A quarter of the memory stays for those that live: where more
+// keys than that come in turn each sample may unpack its model and pack another, but models that
+// are used often have no part in it. Models that grow may take of that quarter where none can
+// leave.
+bool Models::pack_one(std::size_t more) {
+  if (!pays_to_pack() || live() <= staying(more)) return false;
+  const std::uint64_t all = bytes_ + more * *of_one_model_;
+  const bool is_enough = packed_bytes_ + state_size_ > three_quarters(all);
+  if (is_enough && (more > 0 || takes_models(store_))) return false;
+  const Place entry = std::prev(first_packed_);
+  CheckpointImage image = image_of(*entry, std::move(buffer_));
+  if (!pays_to_pack()) return false;
+  bytes_ -= bytes_of(*entry);
+  freed_ += bytes_of(*entry);
+  entry->packed = std::make_unique<PackedModel>(image);
+  buffer_ = std::move(image).buffer();
+  entry->model.reset();
+  bytes_ += bytes_of(*entry);
+  packed_bytes_ += bytes_of(*entry);
+  ++packed_;
+  first_packed_ = entry;
+  if (freed_ >= limits_.bytes / most_part_free) {
+    give_back_free_heap();
+    freed_ = 0;
+  }
+  return true;
+}
+
+void Models::unpack(Place entry) {
+  try {
+    entry->model = entry->packed->unpacked(entry->key, &options_);
+  } catch (const SnapshotError& error) {
+    cannot_be_used(entry->key, error);
+  }
+  bytes_ -= bytes_of(*entry);
+  packed_bytes_ -= bytes_of(*entry);
+  entry->packed.reset();
+  bytes_ += bytes_of(*entry);
+  --packed_;
+  if (entry == first_packed_) ++first_packed_;
 }
 
 // Some of those not used for longest. False: the store cannot take them.
@@ -279,8 +356,10 @@ void Models::give(Entry& entry) {
   entry.stored = true;
 }
 
-CheckpointImage Models::image_of(const Entry& entry) {
-  CheckpointImage image({}, entry.key, entry.model.get(), state_size_ + state_size_ / 16);
+CheckpointImage Models::image_of(const Entry& entry, Bytes buffer) {
+  if (entry.packed) return entry.packed->image(entry.key);
+  buffer.reserve(state_size_ + state_size_ / 16);
+  CheckpointImage image({}, entry.key, entry.model.get(), std::move(buffer));
   state_size_ = image.written();
   return image;
 }

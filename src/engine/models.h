@@ -13,6 +13,7 @@
 
 #include "engine/checkpoint.h"
 #include "engine/model.h"
+#include "engine/packed_model.h"
 #include "ports/ports.h"
 
 namespace kalstream {
@@ -27,13 +28,16 @@ struct ModelLimits {
   std::function<std::uint64_t()> of_one_model = [] { return 0; };
 };
 
-/// Models by key. As many as the limits allow are in memory; beyond that those not used for longest
-/// go to the store, and come back when their key does.
+/// Models by key. As many as the limits allow are in memory; when that becomes short, those not
+/// used for longest are packed, if that makes them clearly smaller: what is left of them is what
+/// their checkpoint would hold. Beyond that, the oldest go to the store. Both come back when their
+/// key does.
 class Models {
   struct Entry {
     std::string key;
-    std::unique_ptr<StreamModel> model;
-    bool changed = false;       // since it was given
+    std::unique_ptr<StreamModel> model;   // or else …
+    std::unique_ptr<PackedModel> packed;  // … this
+    bool changed = false;                 // since it was given
     bool stored = false;        // the store has a state of it, or will have it with the commit
     std::uint64_t used = 0;     // how many commits had begun then
     std::uint64_t given = 0;    // the last commit that it was given to; the first is 1
@@ -97,11 +101,13 @@ class Models {
   /// The commit has been made: the store has them; or has failed: they are due again with the next.
   void committed(bool done);
 
-  /// The one there is, where there are no keys; nullptr before it is made.
+  /// The one there is, where there are no keys; nullptr before it is made. Where there are keys,
+  /// the one that was used last, if it is still there.
   const StreamModel* only() const;
 
   std::size_t in_memory() const { return models_.size(); }
-  std::size_t stored() const;  ///< and not in memory
+  std::size_t packed() const { return packed_; }  ///< of them
+  std::size_t stored() const;                     ///< and not in memory
   std::uint64_t evictions() const { return evictions_; }
   /// Why the store could not take models the last time some had to leave, which then stayed; empty:
   /// it could.
@@ -123,15 +129,20 @@ class Models {
     return give_ && e.used < commit_ && e.given < commit_ && is_unsaved(e);
   }
   void give(Entry& entry);
-  CheckpointImage image_of(const Entry& entry);
+  CheckpointImage image_of(const Entry& entry, Bytes buffer = {});
   std::uint64_t bytes_of(const Entry& entry) const;
   void look_at_waiting(Entry& entry);
+  bool is_short(std::size_t more) const;
   bool is_full(std::size_t more) const;
   void make_room_for(std::size_t more);
   void refuse() const;
   void erase(Place entry);
+  bool pays_to_pack() const;
+  bool pack_one(std::size_t more);
+  void unpack(Place entry);
+  std::size_t live() const { return models_.size() - packed_; }
   bool let_go(std::size_t at_most);
-  std::size_t may_leave(std::size_t more) const;
+  std::size_t staying(std::size_t more) const;
 
   MakeLearner make_;
   ModelOptions options_;
@@ -140,7 +151,12 @@ class Models {
   std::string store_failure_;
   std::uint64_t store_failures_ = 0;
   std::size_t try_again_at_ = 0;  // so many models, after the store has failed
-  std::list<Entry> models_;       // the last used first
+  std::list<Entry> models_;       // the last used first; behind those that live, those packed
+  Place first_packed_;
+  std::size_t packed_ = 0;
+  std::uint64_t packed_bytes_ = 0;
+  Bytes buffer_;             // models are written to before they are packed
+  std::uint64_t freed_ = 0;  // by packing, since the heap was told
   std::unordered_map<std::string, Place> by_key_;
   std::uint64_t departures_ = 0;  // of models, so far
   std::size_t stored_in_memory_ = 0;

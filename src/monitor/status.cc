@@ -60,6 +60,7 @@ void each_number(Status& s, const Visit& visit) {
   visit({gauge, "checkpoint_age_seconds", "Seconds since the last checkpoint."}, "",
         s.seconds_since_checkpoint);
   visit({gauge, "models_in_memory", "Models in memory."}, "", s.models_in_memory);
+  visit({gauge, "models_packed", "Models in memory that wait there packed."}, "", s.models_packed);
   visit({gauge, "models_on_disk", "Models on disk."}, "", s.models_on_disk);
   visit({counter, "evictions_total", "Models moved from memory to disk."}, "", s.evictions);
 

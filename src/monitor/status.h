@@ -46,6 +46,7 @@ struct StreamStatus {
   double seconds_since_checkpoint = unknown;
 
   std::uint64_t models_in_memory = 0;
+  std::uint64_t models_packed = 0;  ///< of those in memory
   std::uint64_t models_on_disk = 0;
   std::uint64_t evictions = 0;  ///< models moved from memory to disk
 

@@ -244,6 +244,7 @@ Row models(const StreamStatus& s) {
   Row row = labelled("models");
   row.to(value_column);
   add_count(row, s.models_in_memory, "in memory");
+  if (s.models_packed > 0) add_count(row, s.models_packed, "packed");
   add_count(row, s.models_on_disk, "on disk");
   add_count(row, s.evictions, "evicted");
   if (s.resident_bytes > 0) row.add(format_bytes(s.resident_bytes)).add(" resident", Style::label);

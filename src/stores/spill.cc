@@ -7,7 +7,8 @@ namespace {
 struct SpillDatabase : Database {
   SpillDatabase(const std::filesystem::path& path, const DatabaseFiles& files)
       : Database(path, files) {
-    run("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF;"
+    // Large models are some hundred pages of the usual size, and each would be a call.
+    run("PRAGMA page_size = 16384; PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF;"
         "CREATE TABLE spilled (key BLOB UNIQUE, state BLOB);");
   }
 };

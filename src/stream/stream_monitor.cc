@@ -158,6 +158,7 @@ StreamStatus StreamMonitor::status(const Engine& engine, const Checkpoints* chec
   if (models == nullptr) return s;
   s.labels_pending = models->pending();
   s.models_in_memory = models->in_memory();
+  s.models_packed = models->packed();
   s.models_on_disk = models->stored();
   s.evictions = models->evictions();
   const StreamModel* model = models->only();

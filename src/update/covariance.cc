@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 #include <utility>
 
 #include "core/archive.h"
@@ -28,6 +29,34 @@ std::size_t first_column(std::size_t part, std::size_t N) {
 void for_each_of(const BlockGroup& g, std::size_t lane, auto numbers, auto f) {
   const std::size_t step = g.interleaved ? width : 1;
   for (std::size_t k = g.interleaved ? lane : 0; k < numbers.size(); k += step) f(numbers[k]);
+}
+
+// f(c, count, place) for all entries of row r left of the diagonal: so many from column c on are in
+// P at `place` and every `width` numbers after it. What most runs have is known to the compiler.
+void for_each_run(const BlockGroup& g, std::size_t lane, std::size_t r, auto f) {
+  std::size_t c = 0;
+  if (!g.interleaved)
+    for (; c + width <= r; c += width)
+      f(c, std::integral_constant<std::size_t, width>(), g.place(lane, r, c));
+  if (c < r) f(c, r - c, g.place(lane, r, c));
+}
+
+template <class Number>
+void copy_row(const BlockGroup& g, std::size_t lane, std::size_t r, const Number* P, Number* row) {
+  for_each_run(g, lane, r, [&](std::size_t c, auto count, std::size_t place) {
+    for (std::size_t k = 0; k < count; ++k) row[c + k] = P[place + width * k];
+  });
+}
+
+// Tiles on the diagonal have both halves.
+template <class Number>
+void set_row(const BlockGroup& g, std::size_t lane, std::size_t r, const Number* row, Number* P) {
+  for_each_run(g, lane, r, [&](std::size_t c, auto count, std::size_t place) {
+    for (std::size_t k = 0; k < count; ++k) P[place + width * k] = row[c + k];
+  });
+  if (g.interleaved) return;
+  const std::size_t c = r - r % width;
+  std::copy(row + c, row + r, P + g.place(lane, c, r));
 }
 
 }  // namespace
@@ -85,9 +114,13 @@ void Covariance::exchange(Archive& archive) {
     for (std::size_t lane = 0; lane < g.blocks; ++lane) {
       archive.size(g.n);
       exchange_triangle(archive, g, lane);
-      for (std::size_t k = 0; k < waiting(); ++k)
-        for (std::size_t r = 0; r < g.n; ++r)
-          archive.number(W_[n_d_ * g.offset + k * g.size() + g.place(lane, r)]);
+      for (std::size_t k = 0; k < waiting(); ++k) {
+        double* W = &W_[n_d_ * g.offset + k * g.size()];
+        if (!g.interleaved)
+          archive.run({W, g.n});
+        else
+          for (std::size_t r = 0; r < g.n; ++r) archive.number(W[g.place(lane, r)]);
+      }
     }
 }
 
@@ -95,12 +128,12 @@ void Covariance::exchange(Archive& archive) {
 // single precision the diagonal comes by itself.
 void Covariance::exchange_triangle(Archive& archive, const BlockGroup& g, std::size_t lane) {
   if (is_single()) {
-    std::vector<float> row;
+    float* P = P_single_.data() + g.P_offset;
+    std::vector<float> row(g.n);
     for (std::size_t r = 0; r < g.n; ++r) {
-      row.resize(r);
-      for (std::size_t c = 0; c < r; ++c) row[c] = P_single_[g.P_offset + g.place(lane, r, c)];
-      archive.run(std::span(row));
-      for (std::size_t c = 0; c < r && archive.reading(); ++c) set(g, lane, r, c, row[c]);
+      if (!archive.reading()) copy_row(g, lane, r, P, row.data());
+      archive.run(std::span(row).first(r));
+      if (archive.reading()) set_row(g, lane, r, row.data(), P);
     }
     archive.run(std::span(&D_[g.offset], g.n), Archive::positive);
     return;
@@ -114,34 +147,21 @@ void Covariance::exchange_triangle(Archive& archive, const BlockGroup& g, std::s
     double* at = rows.data();
     if (!archive.reading())
       for (std::size_t r = first; r < end; ++r) {
-        for (std::size_t c = 0; c < r; ++c) *at++ = P_of(g)[g.place(lane, r, c)];
-        *at++ = variance(g, lane, r);
+        copy_row(g, lane, r, P_of(g), at);
+        at[r] = variance(g, lane, r);
+        at += r + 1;
       }
     archive.run(rows);
     at = rows.data();
-    for (std::size_t r = first; r < end; ++r, ++at) {
+    for (std::size_t r = first; r < end; ++r) {
+      archive.require(Archive::positive(at[r]));
       if (archive.reading()) {
-        for (std::size_t c = 0; c < r; ++c) set(g, lane, r, c, *at++);
-        D_[g.offset + g.place(lane, r)] = *at;
-      } else {
-        at += r;
+        set_row(g, lane, r, at, P_of(g));
+        D_[g.offset + g.place(lane, r)] = at[r];
       }
-      archive.require(Archive::positive(*at));
+      at += r + 1;
     }
   }
-}
-
-// Tiles on the diagonal have both halves.
-void Covariance::set(const BlockGroup& g, std::size_t lane, std::size_t r, std::size_t c,
-                     double p) {
-  const auto put = [&](std::size_t place) {
-    if (is_single())
-      P_single_[g.P_offset + place] = static_cast<float>(p);
-    else
-      P_[g.P_offset + place] = p;
-  };
-  put(g.place(lane, r, c));
-  if (!g.interleaved && r / width == c / width) put(g.place(lane, c, r));
 }
 
 std::vector<double> Covariance::block(std::size_t i) const {

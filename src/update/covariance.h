@@ -95,7 +95,6 @@ class Covariance {
     return D_[g.offset + g.place(lane, r)];
   }
   void exchange_triangle(Archive& archive, const BlockGroup& g, std::size_t lane);
-  void set(const BlockGroup& g, std::size_t lane, std::size_t r, std::size_t c, double p);
   void pass(const BlockGroup& g);
   void pass_in_parts(const BlockGroup& g);
   void form_S(const BlockGroup& g);

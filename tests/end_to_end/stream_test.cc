@@ -370,6 +370,32 @@ TEST_F(StreamTest, JobsDoNotChangeAnswers) {
   for (const std::string key : {"0", "17", "40"}) EXPECT_EQ(model("two", key), model("one", key));
 }
 
+// Where memory is short models are packed, and beyond that go to the folder: no answer shows it.
+TEST_F(StreamTest, PackedModelsAnswerTheSame) {
+  std::string text;
+  for (int t = 0; t < 400; ++t) {
+    json s = t % 7 == 3 ? without_target(t) : sample(t);
+    s["k"] = "key " + std::to_string(t * t % 29 + t % 3);
+    text += s.dump() + "\n";
+  }
+  const std::string options =
+      "--learner adam --hidden 24 --window 100 --key k --interval 0.9 --json s.json ";
+  const auto told = [&] { return json::parse(read_text(work_.path("s.json"))); };
+  const Ran free = run(options + "--memory 1GiB", text);
+  ASSERT_EQ(free.exit_code, fine) << free.err;
+  EXPECT_EQ(told()["models_packed"], 0);
+  const auto models = told()["models"];
+  const auto memory = told()["memory_bytes"].get<std::uint64_t>() / 4 * 3 >> 10;
+  for (const std::string more : {"--jobs 1", "--jobs 2", "--checkpoint folder --max-models 20"}) {
+    const Ran ran = run(options + more + " --memory " + std::to_string(memory) + "KiB", text);
+    ASSERT_EQ(ran.exit_code, fine) << ran.err;
+    EXPECT_EQ(ran.out, free.out) << more;
+    EXPECT_GT(told()["models_packed"], 5) << more;
+    EXPECT_EQ(told()["models"], models) << more;
+  }
+  EXPECT_GT(told()["models_on_disk"], 5);
+}
+
 TEST_F(StreamTest, SignalsAreObeyed) {
   Process process = start("--learner rls --checkpoint s.kal --every 1h");
   process.write(lines(0, 5));
