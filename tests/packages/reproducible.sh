@@ -11,6 +11,7 @@ git clone --quiet "$root" "$again"
 mkdir -p "$again/build"
 ln -s "$root/build/sources" "$again/build/sources"       # what was fetched, by its checksum
 ln -s "$root/build/packaging-venv" "$again/build/packaging-venv"
+touch "$root/build/packaging-venv/ready"                 # the clone's list of what is in it is younger
 (cd "$again" && CCACHE_DISABLE=1 make sdist deb tarball) # deb makes the wheels, too
 differ=0
 for file in "$again"/build/dist/*; do
