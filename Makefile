@@ -214,7 +214,7 @@ fleet: kafka
 # Quick cases, then two runs of random events
 test-kafka: kafka
 	$(KAFKA_PYTHON) -m pytest -p no:cacheprovider tests/kafka
-	$(KAFKA_PYTHON) tests/kafka/chaos.py build/release/kalstream
+	$(KAFKA_PYTHON) tests/kafka/chaos.py build/release/kalstream --records 30000 --events 12
 
 soak-kafka: kafka
 	$(KAFKA_PYTHON) tests/kafka/chaos.py build/release/kalstream --seeds 11,12,13,14,15,16,17,18,19,20 \
