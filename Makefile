@@ -7,6 +7,13 @@ BUILD_PACKAGES := g++ cmake ninja-build pkg-config libcli11-dev libfmt-dev nlohm
   librdkafka-dev libsqlite3-dev zlib1g-dev
 TEST_PACKAGES := libgtest-dev libgmock-dev libeigen3-dev libmatio-dev
 JOBS := $(shell nproc)
+# Where there is a compiler cache, all clones and work trees share it
+ifneq ($(shell command -v ccache),)
+export CMAKE_CXX_COMPILER_LAUNCHER ?= ccache
+export CCACHE_BASEDIR ?= $(CURDIR)
+export CCACHE_NOHASHDIR ?= 1
+export CCACHE_SLOPPINESS ?= pch_defines,time_macros
+endif
 PYTHON_VENV := build/python-venv
 
 packages:

@@ -113,6 +113,7 @@ class FleetWorker {
     options_.spill = instance_.folder;
     options_.jobs = a.settings.jobs > 0 ? a.settings.jobs : fleet_.records.fleet->settings.jobs;
     options_.cache = &cache_;
+    options_.stop = [this] { return signals_.stop(); };
     options_.shard.input = fleet_.names.input;
     options_.shard.needs_keys = partitions_ > 1;
     options_.shard.accept_replay = a.accept_replay;
@@ -126,7 +127,7 @@ class FleetWorker {
     while (!signals_.stop()) {
       fleet::KafkaLog log(configuration_, fleet_.names, partitions_, instance_.name, say_to_people);
       try {
-        if (!work(log)) return;
+        if (!log.connect(options_.stop) || !work(log)) return;
       } catch (const fleet::TransactionsFenced& error) {
         require_alone(log);
         begin_anew(error.what());
@@ -161,8 +162,7 @@ class FleetWorker {
   bool settle_schema(fleet::Log& log) {
     fleet::FleetRecords& records = fleet_.records;
     if (records.schema) return true;
-    const auto found = fleet::find_schema(
-        log, fields(), [this] { return signals_.stop(); }, say_to_people);
+    const auto found = fleet::find_schema(log, fields(), options_.stop, say_to_people);
     if (!found) return false;
     records = fleet::read_records(configuration_, fleet_.names, say_to_people);
     if (!records.schema)

@@ -76,17 +76,21 @@ KafkaLog::KafkaLog(const kafka::Configuration& configuration, TopicNames names, 
               last = std::max(last, d.offset);
             }
           },
-          say) {
-  for (bool begun = false; !begun;) {
+          say),
+      say_(say) {}
+
+bool KafkaLog::connect(const std::function<bool()>& stop) {
+  while (!stop()) {
     try {
       producer_.find({names_.output, names_.state, names_.dead, names_.workers}, 10s);
       producer_.init_transactions(10s);
-      begun = true;
+      return true;
     } catch (const KafkaError& error) {
       if (!error.retriable() && error.code() != RD_KAFKA_RESP_ERR__TIMED_OUT) throw;
-      say(error.what());
+      say_(error.what());
     }
   }
+  return false;
 }
 
 KafkaLog::~KafkaLog() = default;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,10 +19,13 @@ namespace kalstream::fleet {
 /// inputs and states, and a producer of transactions that belongs to whoever commits.
 class KafkaLog final : public Log, private kafka::RebalanceListener {
  public:
-  /// Fences a process of the same instance that may still run. Throws kafka::KafkaError.
   KafkaLog(const kafka::Configuration& configuration, TopicNames names, int partitions,
            const std::string& instance, const Say& say);
   ~KafkaLog() override;
+
+  /// First of all: waits for the broker, and fences a process of the same instance that may still
+  /// run. False: told to stop. Throws kafka::KafkaError.
+  bool connect(const std::function<bool()>& stop);
 
   int partitions() const override { return partitions_; }
   void join(GroupListener& listener) override;
@@ -64,6 +68,7 @@ class KafkaLog final : public Log, private kafka::RebalanceListener {
   kafka::PartitionReader inputs_;
   kafka::PartitionReader states_;
   kafka::Producer producer_;
+  Say say_;
   GroupListener* listener_ = nullptr;
   std::shared_ptr<const Member> member_;  // as of the last assignment
   std::vector<Input> read_;

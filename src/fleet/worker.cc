@@ -20,11 +20,6 @@ namespace {
 constexpr std::size_t most_messages = 20'000;
 constexpr std::size_t most_bytes = std::size_t{16} << 20;
 constexpr std::size_t most_snapshot_bytes = std::size_t{8} << 20;
-constexpr Offset inputs_at_once = 500;
-
-double seconds(std::chrono::steady_clock::duration d) {
-  return std::chrono::duration<double>(d).count();
-}
 
 const char* name_of(Shard::Phase phase) {
   constexpr std::array names{"snapshots", "replay", "live"};
@@ -104,157 +99,6 @@ void Worker::finish() {
   log_.close();
 }
 
-// ---- Partitions that come and go.
-
-void Worker::assigned(std::span<const int> partitions) {
-  if (closing_) return;
-  waiting_.insert(partitions.begin(), partitions.end());
-}
-
-void Worker::revoked(std::span<const int> partitions) {
-  const auto goes = [&](int p) { return std::ranges::find(partitions, p) != partitions.end(); };
-  if (std::ranges::any_of(held_, [&](const auto& h) { return goes(h.first); })) commit_all();
-  for (const int p : partitions) {
-    waiting_.erase(p);
-    auto held = held_.extract(p);
-    if (held.empty()) continue;
-    Held& h = held.mapped();
-    if (h.shard->phase() == Shard::Phase::snapshots)
-      log_.stop_state(p);
-    else
-      log_.stop_inputs(p);
-    if (h.shard->phase() != Shard::Phase::live) continue;
-    if (const auto committed = transactor_.committed(p)) h.committed = committed;
-    resting_.insert(std::move(held));
-  }
-}
-
-void Worker::lost(std::span<const int> partitions) { lost_ = lost_ || !partitions.empty(); }
-
-void Worker::look_after_waiting() {
-  if (waiting_.empty()) return;
-  const std::vector<int> partitions(waiting_.begin(), waiting_.end());
-  for (const auto& [p, committed] : log_.committed(partitions)) {
-    waiting_.erase(p);
-    std::optional<Progress> progress;
-    if (committed) progress = progress_of(*committed);
-    auto rested = resting_.extract(p);
-    if (!rested.empty() && rested.mapped().committed == progress) {
-      Held& held = held_.insert(std::move(rested)).position->second;
-      log_.start_inputs(p, held.shard->next());
-    } else {
-      restore(p, progress, /*by_cache=*/true);
-    }
-  }
-  if (waiting_.empty()) resting_.clear();  // the others have them
-}
-
-void Worker::restore(int p, const std::optional<Progress>& committed, bool by_cache) {
-  by_cache = by_cache && options_.cache != nullptr && committed && committed->state_upto >= 0;
-  ShardOptions options = options_.shard;
-  if (by_cache) options.accept_replay = false;  // there is another way
-  Held held;
-  held.store = std::make_unique<SpillStore>(options_.spill / fmt::format("spill-{}.db", p),
-                                            *options_.system);
-  held.shard = std::make_unique<Shard>(p, options, *held.store, committed);
-  held.committed = committed;
-  held.by_cache = by_cache;
-  Offset from = beginning;
-  if (by_cache) {
-    const auto upto = options_.cache->read(
-        p, committed->state_upto, [&](const StateRecord& r) { held.shard->take_snapshot(r); });
-    if (!upto) return restore(p, committed, false);
-    from = *upto + 1;
-  }
-  transactor_.set_state_upto(p, committed ? committed->state_upto : -1);
-  Held& kept = held_.insert_or_assign(p, std::move(held)).first->second;
-  share_memory();
-  if (kept.shard->phase() != Shard::Phase::snapshots || from > committed->state_upto)
-    end_state(p);
-  else
-    log_.start_state(p, from);
-}
-
-void Worker::restore_without_cache(int p, const std::string& why) {
-  options_.cache->discard(p, why);
-  const auto committed = held_.at(p).committed;
-  log_.stop_inputs(p);
-  held_.erase(p);
-  restore(p, committed, false);
-}
-
-void Worker::read_state(Milliseconds most) {
-  for (const StateRecord& record : log_.poll_state(std::size_t{inputs_at_once}, most)) {
-    const auto found = held_.find(record.partition);
-    if (found == held_.end()) continue;
-    Held& held = found->second;
-    if (held.shard->phase() != Shard::Phase::snapshots) continue;
-    const Offset last = held.committed->state_upto;
-    if (!record.is_end && record.offset <= last) {
-      held.shard->take_snapshot(record);
-      if (options_.cache != nullptr) {
-        Message news{.topic = Topic::state, .key = std::string(record.key)};
-        if (record.value) news.value = std::string(*record.value);
-        for (const auto& [name, value] : record.headers)
-          news.headers.push_back({std::string(name), std::string(value)});
-        held.news.insert_or_assign(std::string(record.key), std::move(news));
-      }
-    }
-    const Offset read_upto = record.is_end ? record.offset - 1 : record.offset;
-    if (read_upto < last) continue;
-    log_.stop_state(record.partition);
-    end_state(record.partition);
-  }
-}
-
-void Worker::end_state(int p) {
-  Held& held = held_.at(p);
-  try {
-    if (held.shard->phase() == Shard::Phase::snapshots) held.shard->end_snapshots();
-  } catch (const DataError& error) {
-    if (!held.by_cache) throw;
-    return restore_without_cache(p, error.what());
-  }
-  if (options_.cache != nullptr && !held.news.empty()) {
-    std::vector<Message> news;
-    for (auto& [key, message] : held.news) news.push_back(std::move(message));
-    held.news.clear();
-    options_.cache->add(p, std::move(news), held.committed->state_upto);
-  }
-  log_.start_inputs(p, held.shard->next());
-  if (held.shard->phase() == Shard::Phase::live) became_live(held);
-}
-
-// In the thread that commits.
-void Worker::keep(Batch batch) {
-  if (options_.cache == nullptr) return;
-  std::map<int, std::vector<Message>> states;
-  for (Message& m : batch.messages)
-    if (m.topic == Topic::state) states[m.partition].push_back(std::move(m));
-  for (auto& [partition, these] : states)
-    options_.cache->add(partition, std::move(these), batch.progress.at(partition).state_upto);
-}
-
-void Worker::became_live(Held& held) {
-  ++restores_;
-  restore_seconds_ = seconds(Clock::now() - held.since);
-  replayed_ += held.shard->replayed();
-  held.shard->set_snapshot_every(snapshot_every_of(*held.shard));
-  if (held.shard->replayed() > 0 || held.shard->models() > 0)
-    options_.shard.say(fmt::format(
-        "partition {}: {} models restored, {} inputs taken again, {:.2f} s",
-        held.shard->partition(), held.shard->models(), held.shard->replayed(), restore_seconds_));
-}
-
-// A model that cannot be had from the disk is in the log as well.
-void Worker::restart(int partition, const std::string& why) {
-  options_.shard.say(fmt::format("partition {} is restored: {}", partition, why));
-  commit_all();
-  log_.stop_inputs(partition);
-  held_.erase(partition);
-  waiting_.insert(partition);
-}
-
 // ---- Inputs.
 
 void Worker::take_inputs(Milliseconds most) {
@@ -278,12 +122,7 @@ void Worker::take_inputs(Milliseconds most) {
     take_inputs_of(inputs[done].partition, rest.first(count));
     done += count;
   }
-  const double took = seconds(Clock::now() - begin);
-  busy_seconds_ += took;
-  const double each = took / static_cast<double>(inputs.size());
-  const double weight = std::min(1.0, static_cast<double>(inputs.size()) / 10'000);
-  seconds_per_input_ =
-      seconds_per_input_ == 0 ? each : seconds_per_input_ + weight * (each - seconds_per_input_);
+  tally_.count_work(inputs.size(), seconds(Clock::now() - begin));
 }
 
 void Worker::take_inputs_of(int partition, std::span<const Input> inputs) {
@@ -318,24 +157,8 @@ void Worker::take_inputs_of(int partition, std::span<const Input> inputs) {
     // What has to be taken again after a crash is bounded by what is taken between two snapshots.
     const Offset since = held.shard->next() - std::max<Offset>(0, held.given.offset);
     is_full_ = is_full_ || (since >= held.shard->snapshot_every() / 2 && since >= inputs_at_once);
-    inputs_ += count;
-    for (const Input& input : taken) {
-      work_.record(took);
-      remember_slow(input.key.value_or(""), took);
-    }
+    for (const Input& input : taken) tally_.count_answer(input.key.value_or(""), took);
   }
-}
-
-void Worker::remember_slow(std::string_view key, double took) {
-  constexpr std::size_t enough = 5;
-  if (slow_.size() == enough && took <= slow_.back().seconds) return;
-  const auto same = std::ranges::find(slow_, key, &SlowKey::key);
-  if (same != slow_.end())
-    same->seconds = std::max(same->seconds, took);
-  else
-    slow_.push_back({std::string(key), took});
-  std::ranges::sort(slow_, std::greater{}, &SlowKey::seconds);
-  if (slow_.size() > enough) slow_.pop_back();
 }
 
 // ---- Transactions.
@@ -386,26 +209,27 @@ void Worker::give() {
   fill_progress();
   if (batch_.empty()) return;
   batch_.membership = log_.membership();
-  for (const Message& m : batch_.messages) {
-    refused_ += m.topic == Topic::dead ? 1 : 0;
-    snapshots_ += m.topic == Topic::state && (m.value || m.image) ? 1 : 0;
-  }
+  tally_.count_messages(batch_.messages);
   transactor_.give(std::exchange(batch_, {}));
   batch_bytes_ = counted_ = 0;
 }
 
-// A worker that is told to stop does not wait for a broker that is gone.
 void Worker::commit_all() {
-  constexpr Milliseconds patience = 20s;
-  const auto wait = [&] {
-    if (!closing_) return transactor_.wait_until_idle();
-    if (!transactor_.wait_until_idle(patience))
+  wait_for_transaction();
+  give();
+  wait_for_transaction();
+}
+
+// A worker that is told to stop does not wait for ever for a broker that is gone.
+void Worker::wait_for_transaction() {
+  std::optional<Clock::time_point> until;
+  while (!transactor_.wait_until_idle(std::min(options_.patience, 100ms))) {
+    if (!closing_ && !options_.stop()) continue;
+    if (!until) until = Clock::now() + options_.patience;
+    if (Clock::now() >= *until)
       throw std::runtime_error(
           "the last answers could not be committed: the next worker will take their inputs again");
-  };
-  wait();
-  give();
-  wait();
+  }
 }
 
 // ---- Now and then.
@@ -425,12 +249,7 @@ void Worker::look_at_clock() {
       if (!failure.empty()) options_.shard.say("a transaction is tried again: " + failure);
     }
   }
-  if (now - last_told_ < 1s) return;
-  inputs_per_second_ = static_cast<double>(inputs_ - inputs_told_) / seconds(now - last_told_);
-  inputs_told_ = inputs_;
-  is_busy_ = busy_seconds_ > 0.5 * seconds(now - last_told_);
-  busy_seconds_ = 0;
-  last_told_ = now;
+  if (!tally_.a_second_has_passed()) return;
   for (auto& [partition, held] : held_) {
     held.shard->set_snapshot_every(snapshot_every_of(*held.shard));
     if (now < held.next_snapshots) continue;
@@ -438,7 +257,7 @@ void Worker::look_at_clock() {
     held.snapshots_before = std::max<Offset>(0, held.shard->next());
   }
   tell_status();
-  slow_.clear();
+  tally_.forget_slow();
 }
 
 // Messages on their way are counted by nobody.
@@ -467,9 +286,10 @@ Offset Worker::snapshot_every_of(const Shard& shard) const {
   constexpr double while_busy = 4;
   const auto models = static_cast<double>(shard.models());
   const double partitions = std::max(1.0, static_cast<double>(held_.size()));
-  const double recovery = options_.recovery_seconds * (is_busy_ ? while_busy : 1);
+  const double recovery = options_.recovery_seconds * (tally_.is_busy() ? while_busy : 1);
   double inputs = std::max(at_most * models, few);
-  if (seconds_per_input_ > 0) inputs = std::min(inputs, recovery / seconds_per_input_ / partitions);
+  if (const double each = tally_.seconds_per_input(); each > 0)
+    inputs = std::min(inputs, recovery / each / partitions);
   return static_cast<Offset>(std::max({inputs, at_least * models, 1.0}));
 }
 
@@ -486,6 +306,7 @@ WorkerStatus Worker::status() {
   ::gethostname(host.data(), host.size() - 1);
   const Transactor::Counts counts = transactor_.counts();
   WorkerStatus s;
+  tally_.tell(s);
   s.instance = options_.instance;
   s.host = host.data();
   s.version = version();
@@ -494,7 +315,6 @@ WorkerStatus Worker::status() {
   s.time_ms =
       std::chrono::duration_cast<Milliseconds>(std::chrono::system_clock::now().time_since_epoch())
           .count();
-  s.uptime_seconds = seconds(Clock::now() - started_);
   for (const int p : waiting_) s.partitions.push_back({.partition = p, .phase = "waiting"});
   std::uint64_t memory = memory_beside_models();
   for (const auto& [p, held] : held_) {
@@ -510,21 +330,12 @@ WorkerStatus Worker::status() {
     memory += held.shard->memory();
   }
   std::ranges::sort(s.partitions, {}, &PartitionStatus::partition);
-  s.slowest = slow_;
-  s.inputs = inputs_;
-  s.refused = refused_;
-  s.inputs_per_second = inputs_per_second_;
-  s.replayed = replayed_;
-  s.restores = restores_;
-  s.restore_seconds = restore_seconds_;
   s.transactions = counts.transactions;
   s.aborts = counts.aborts;
   s.transaction_seconds = counts.seconds;
-  s.snapshots = snapshots_;
   s.state_bytes = counts.state_bytes;
   s.memory_bytes = memory;
   s.resident_bytes = resident_bytes();
-  s.work = work_.summary();
   return s;
 }
 

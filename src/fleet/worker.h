@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -14,9 +15,9 @@
 #include "fleet/shard.h"
 #include "fleet/snapshot_cache.h"
 #include "fleet/spill_store.h"
+#include "fleet/tally.h"
 #include "fleet/transactor.h"
 #include "fleet/worker_status.h"
-#include "monitor/latency.h"
 
 namespace kalstream::fleet {
 
@@ -34,6 +35,10 @@ struct WorkerOptions {
   System* system = &System::real();          ///< of the spill
   bool has_thread = true;                    ///< for transactions
   std::size_t jobs = 1;                      ///< threads that share the models
+  /// Whether it has been told to stop: asked while it waits for a broker, for which it then has so
+  /// much patience.
+  std::function<bool()> stop = [] { return false; };
+  Milliseconds patience{20'000};
 };
 
 /// Answers each input once: answers, offsets and due snapshots are committed together. What it
@@ -59,6 +64,7 @@ class Worker final : private GroupListener {
  private:
   using Clock = std::chrono::steady_clock;
 
+  static constexpr Offset inputs_at_once = 500;
   // Also where few inputs come, which would be deleted some day.
   static constexpr std::chrono::minutes snapshots_at_least_every{5};
 
@@ -75,32 +81,33 @@ class Worker final : private GroupListener {
     Clock::time_point since = Clock::now();
   };
 
+  // Partitions that come and go (worker_partitions.cc).
   void assigned(std::span<const int> partitions) override;
   void revoked(std::span<const int> partitions) override;
   void lost(std::span<const int> partitions) override;
-
   void look_after_waiting();
   void restore(int partition, const std::optional<Progress>& committed, bool by_cache);
   void restore_without_cache(int partition, const std::string& why);
   void keep(Batch batch);
   void read_state(Milliseconds most);
   void end_state(int partition);
-  void take_inputs(Milliseconds most);
-  void take_inputs_of(int partition, std::span<const Input> inputs);
   void became_live(Held& held);
   void restart(int partition, const std::string& why);
+
+  void take_inputs(Milliseconds most);
+  void take_inputs_of(int partition, std::span<const Input> inputs);
   bool is_full() const { return is_full_ || is_behind_; }
   bool is_due() const;
   void add_snapshots();
   void fill_progress();
   void give();
   void commit_all();
+  void wait_for_transaction();
   void look_at_clock();
   std::uint64_t memory_beside_models() const;
   void share_memory();
   void tell_status();
   Offset snapshot_every_of(const Shard& shard) const;
-  void remember_slow(std::string_view key, double seconds);
 
   WorkerOptions options_;
   Log& log_;
@@ -116,23 +123,9 @@ class Worker final : private GroupListener {
   bool is_full_ = false;
   bool is_behind_ = false;  // snapshots are due that the last batch had no room for
 
-  const Clock::time_point started_ = Clock::now();
   const std::uint64_t program_bytes_;
-  Clock::time_point last_look_ = started_;
-  Clock::time_point last_told_ = started_;
-  std::uint64_t inputs_told_ = 0;
-  double inputs_per_second_ = 0;
-  double seconds_per_input_ = 0;  // lately
-  double busy_seconds_ = 0;       // of the last second
-  bool is_busy_ = false;
-  LatencyHistogram work_;
-  std::vector<SlowKey> slow_;
-  std::uint64_t inputs_ = 0;
-  std::uint64_t refused_ = 0;
-  std::uint64_t replayed_ = 0;
-  std::uint64_t restores_ = 0;
-  double restore_seconds_ = 0;
-  std::uint64_t snapshots_ = 0;
+  Clock::time_point last_look_ = Clock::now();
+  Tally tally_;
   std::string told_failure_;
   std::unique_ptr<Workers> workers_;  // if there are several
   std::vector<Input> inputs_by_partition_;

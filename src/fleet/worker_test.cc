@@ -243,6 +243,33 @@ TEST(FleetWorker, ADrainedWorkerLeavesNothingToReplay) {
   expect_states(two, unbroken);
 }
 
+// Whatever it waits in: here for a broker that takes nothing, while the group wants partitions
+// back.
+TEST(FleetWorker, StopsThoughNothingCanBeCommitted) {
+  TestFolder folder;
+  MemoryBroker broker(partitions);
+  TestInputs inputs(partitions, 3);
+  inputs.add(broker, 20);
+  std::atomic<bool> stop = false;
+  WorkerOptions options = test_options(folder, "one");
+  options.has_thread = true;
+  options.patience = 1ms;
+  options.stop = [&] { return stop.load(); };
+  broker.before_step = [](const std::string& step) {
+    if (step.ends_with(" commit")) throw TransactionFailed("the broker is gone");
+  };
+  TestWorker one(broker, options);
+  while (one.worker.status().inputs == 0) one.worker.step(1ms);
+  EXPECT_THROW(one.worker.finish(), std::runtime_error);
+
+  TestWorker two(broker, options);
+  while (two.worker.status().inputs == 0) two.worker.step(1ms);
+  broker.rebalance();
+  stop = true;
+  EXPECT_THROW(two.worker.step(1ms), std::runtime_error);
+  EXPECT_FALSE(broker.progress(0));
+}
+
 TEST(FleetWorker, AReplayThatDiffersIsNotGoneOnWith) {
   TestFolder folder;
   MemoryBroker broker(partitions);
