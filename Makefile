@@ -1,6 +1,7 @@
 # Thin: the build itself is CMake's (CMakePresets.json). Each target installs what it misses.
 .DEFAULT_GOAL := build
-.PHONY: build demo live live-picture page-packages browser-packages test-browser reproduce test test-release test-sanitizers test-asan-ubsan test-tsan bench bench-diff bench-scaling
+.PHONY: build demo live live-picture page-packages browser-packages test-browser reproduce test test-release test-sanitizers test-asan-ubsan test-tsan
+.PHONY: build-release build-asan-ubsan build-tsan build-sanitizers bench bench-diff bench-scaling
 .PHONY: bench-peers bench-stream bench-anomalies bench-stalls soak fuzz format lint clean packages
 
 BUILD_PACKAGES := g++ cmake ninja-build pkg-config libcli11-dev libfmt-dev nlohmann-json3-dev libmicrohttpd-dev \
@@ -128,13 +129,24 @@ test: test-release test-python
 # The same under the address, undefined-behaviour and thread sanitizers
 test-sanitizers: test-asan-ubsan test-tsan
 
+build-sanitizers: build-asan-ubsan build-tsan
+
 test-needs: packages
 	@tools/install-packages.sh $(TEST_PACKAGES)
 
-test-release test-asan-ubsan: test-%: test-needs
+build-release build-asan-ubsan: build-%: test-needs
 	cmake --preset $* -DKALSTREAM_BUILD_TESTS=ON >/dev/null
 	cmake --build --preset $* -j $(JOBS)
+
+test-release test-asan-ubsan: test-%: build-%
 	ctest --preset $* -j $(JOBS)
+
+build-tsan: test-needs
+	cmake --preset tsan >/dev/null
+	cmake --build --preset tsan -j $(JOBS) --target kalstream_thread_tests
+
+test-tsan: build-tsan
+	ctest --preset tsan -j $(JOBS) -R 'Parallel|Progress|Threads'
 
 # The live page in Chromium, on a real server (docs/serve.md). KALSTREAM_STRICT=1 holds the figures of a load to what is promised
 BROWSER := tests/browser
@@ -155,11 +167,6 @@ $(BROWSER)/node_modules/ready: $(BROWSER)/package-lock.json | page-packages
 # The picture of the README, from the real page: docs/figures/live.png
 live-picture: browser-packages build $(BROWSER)/node_modules/ready
 	cd $(BROWSER) && node picture.mjs $(CURDIR)/build/release/kalstream $(CURDIR)/docs/figures/live.png
-
-test-tsan: test-needs
-	cmake --preset tsan >/dev/null
-	cmake --build --preset tsan -j $(JOBS) --target kalstream_thread_tests
-	ctest --preset tsan -j $(JOBS) -R 'Parallel|Progress|Threads'
 
 # The interface of libkalstream.so against the one stored in abi/: what is there must stay as it is, more may be added.
 # make abi stores it anew, where a version is added to src/capi/exports.map
