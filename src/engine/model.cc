@@ -11,34 +11,26 @@ StreamModel::StreamModel(std::unique_ptr<Learner> learner, const ModelOptions& o
   if (learner) begin(std::move(learner));
 }
 
-void StreamModel::begin(std::unique_ptr<Learner> learner) {
-  learner_ = std::move(learner);
-  scores_ = of_classes() ? Scores::of_classes() : Scores(learner_->outputs());
-  last_x_.assign(learner_->inputs(), std::numeric_limits<double>::quiet_NaN());
-  d_hat_.resize(learner_->outputs());
-  forecast_.resize(options_.horizon * learner_->outputs());
-  start_intervals();
-  start_surprise();
+void StreamModel::begin(std::unique_ptr<Learner> made) {
+  calibrated_.emplace(std::move(made));
+  calibrated_->recalibrate(calibration());
+  scores_ = of_classes() ? Scores::of_classes() : Scores(learner().outputs());
+  last_x_.assign(learner().inputs(), std::numeric_limits<double>::quiet_NaN());
+  forecast_.resize(options_.horizon * learner().outputs());
   if (options_.periods) tell_periods(*options_.periods);
 }
 
 bool StreamModel::of_classes() const {
-  const LearnerOptions& options = learner_->recipe()->options;
-  return options.loss.kind == Loss::Kind::cross_entropy && learner_->outputs() > 1;
+  const LearnerOptions& options = learner().recipe()->options;
+  return options.loss.kind == Loss::Kind::cross_entropy && learner().outputs() > 1;
 }
 
-void StreamModel::start_surprise() {
-  surprise_.clear();
-  if (options_.surprise && !of_classes()) surprise_.assign(2, Surprise(learner_->outputs()));
-}
-
-void StreamModel::start_intervals() {
-  intervals_.clear();
-  forecaster_.reset();
-  if (of_classes()) return;  // their probabilities say it all
-  if (options_.coverage > 0)
-    intervals_.assign(2, Intervals(learner_->outputs(), options_.coverage));
-  if (options_.horizon > 0) forecaster_.emplace(*learner_, options_.horizon, options_.coverage);
+// The probabilities of classes say it all: they have no bounds, and no forecasts.
+CalibrationOptions StreamModel::calibration() const {
+  if (of_classes()) return {};
+  return {.coverage = options_.coverage,
+          .surprise = options_.surprise,
+          .horizon = options_.horizon};
 }
 
 bool StreamModel::complete(std::span<double> x) {
@@ -67,31 +59,30 @@ Answer StreamModel::take(const Sample& sample, ModelListener& listener) {
   const bool has_target = !sample.d.empty();
   const bool may_come = !has_target && !sample.id.empty() && options_.max_delay > 0;
   const bool across = !pending_.empty();
-  predict(sample.x);
-  const std::vector<double> d = target_of(sample);
+  const bool waits = across || may_come;
+  Waiting& taken = waits ? arriving_ : now_;
+  predict(sample.x, taken.said);
+  taken.d = target_of(sample);
   ++samples_;
-  if (!across && !may_come) {
-    now_.number = samples_ - passed_;
-    now_.x = sample.x;
-    now_.d_hat = d_hat_;
-    now_.interval = interval_;
-    now_.expected = expected_;
-    now_.d = d;
-  } else {
+  taken.number = samples_ - passed_;
+  taken.x = sample.x;
+  if (waits) {
+    answered_ = taken.said;
     if (across) ++ahead_;  // predict() went on to it
-    pending_.push_back({samples_ - passed_, may_come ? sample.id : "", sample.x, d_hat_, interval_,
-                        expected_, across, d});
-    pending_.back().d_hat.resize(learner_->outputs(), 0.0);
+    pending_.push_back(taken);
+    pending_.back().id = may_come ? sample.id : "";
+    pending_.back().said.d_hat.resize(learner().outputs(), 0.0);
     if (may_come) wait_for(sample.id, samples_);
   }
   owed_ = true;
+  const CalibratedLearner::Prediction& said = waits ? answered_ : now_.said;
   Answer answer{.status = has_target ? Answer::Status::learnt : Answer::Status::predicted,
                 .sample = samples_ - passed_,
                 .of_classes = of_classes(),
                 .classes = std::span(classes_).first(known),
-                .prediction = d_hat_,
-                .interval = interval_};
-  judge(pending_.empty() ? now_ : pending_.back(), answer);
+                .prediction = said.d_hat,
+                .interval = said.bounds};
+  judge(taken, answer);
   if (options_.horizon == 0) return answer;
   learn(listener);
   forecast(sample.x);
@@ -101,41 +92,27 @@ Answer StreamModel::take(const Sample& sample, ModelListener& listener) {
 }
 
 // Of sample x, which comes after those that wait: a forecast across them, if there are any.
-void StreamModel::predict(std::span<const double> x) {
-  std::span<const double> d_hat;
-  if (pending_.empty()) {
-    d_hat = learner_->predict(x);
-  } else {
-    if (ahead_ == 0) learner_->start_forecast();
-    for (; ahead_ < pending_.size(); ++ahead_) learner_->forecast_next(pending_[ahead_].x);
-    d_hat = learner_->forecast_next(x);
-  }
-  d_hat_.assign(d_hat.begin(), d_hat.end());
-  interval_.clear();
-  expected_.clear();
-  if (!surprise_.empty()) {
-    const auto expected = pending_.empty() ? surprise_[0].expect(d_hat_, learner_->spread())
-                                           : surprise_[1].expect(d_hat_);
-    expected_.assign(expected.begin(), expected.end());
-  }
-  if (intervals_.empty()) return;
-  const auto bounds = pending_.empty() ? intervals_[0].around(d_hat_, learner_->spread())
-                                       : intervals_[1].around(d_hat_);
-  interval_.assign(bounds.begin(), bounds.end());
+void StreamModel::predict(std::span<const double> x, CalibratedLearner::Prediction& to) {
+  if (pending_.empty()) return calibrated_->predict(x, to);
+  if (ahead_ == 0) calibrated_->learner().start_forecast();
+  for (; ahead_ < pending_.size(); ++ahead_) calibrated_->learner().forecast_next(pending_[ahead_].x);
+  calibrated_->predict_across(x, to);
 }
 
 // How strange its target is, by all that had been learnt when it came.
 void StreamModel::judge(const Waiting& sample, Answer& answer) {
-  if (of_classes() && options_.surprise && !sample.d.empty()) {
-    const double p = scores_.classes()->probability(sample.d_hat, class_in(sample.d));
+  if (sample.d.empty()) return;
+  if (of_classes()) {
+    if (!options_.surprise) return;
+    const double p = scores_.classes()->probability(sample.said.d_hat, class_in(sample.d));
     class_surprise_ = -std::log(p);
     answer.surprise = {&class_surprise_, 1};
     answer.anomaly = p <= options_.alarm_rate;
     return;
   }
-  if (surprise_.empty() || sample.expected.empty() || sample.d.empty()) return;
-  answer.surprise = surprise_[sample.across ? 1 : 0].of(sample.expected, sample.d);
-  answer.anomaly = Surprise::is_anomaly(answer.surprise, options_.alarm_rate);
+  answer.surprise = calibrated_->surprise_of(sample.said, sample.d);
+  answer.anomaly =
+      !answer.surprise.empty() && Surprise::is_anomaly(answer.surprise, options_.alarm_rate);
 }
 
 // Of the samples after the last one. Inputs are those known ahead, or stay what they are.
@@ -144,13 +121,13 @@ void StreamModel::forecast(std::span<const double> x) {
   for (const Waiting& w : pending_) future_.insert(future_.end(), w.x.begin(), w.x.end());
   held_known_ = false;
   for (std::size_t lead = 1; lead <= options_.horizon && !x.empty(); ++lead) add_future(x, lead);
-  const std::size_t leads = forecaster_->forecast(*learner_, future_, pending_.size());
+  const std::size_t leads = calibrated_->forecast(future_, pending_.size());
   ahead_ = 0;
-  const std::size_t n_d = d_hat_.size();
+  const Forecaster& forecaster = *calibrated_->forecaster();
   constexpr double none = std::numeric_limits<double>::quiet_NaN();
   std::ranges::fill(forecast_, none);
-  std::ranges::copy(forecaster_->values().first(leads * n_d), forecast_.begin());
-  const auto bounds = forecaster_->bounds();
+  std::ranges::copy(forecaster.values().first(leads * learner().outputs()), forecast_.begin());
+  const auto bounds = forecaster.bounds();
   forecast_interval_.assign(bounds.begin(), bounds.end());
   if (options_.coverage > 0) forecast_interval_.resize(forecast_.size(), {none, none});
 }
@@ -167,7 +144,7 @@ void StreamModel::add_future(std::span<const double> x, std::size_t lead) {
 
 Foresight StreamModel::foresee(std::size_t horizon, std::span<const double> inputs) {
   const std::size_t n_in = last_x_.size();
-  const std::size_t n_d = learner_->outputs();
+  const std::size_t n_d = learner().outputs();
   const bool held = held_known_;
   // Of the last sample, or 0 before there is one.
   std::vector<double> last = pending_.empty() ? last_x_ : pending_.back().x;
@@ -185,9 +162,9 @@ Foresight StreamModel::foresee(std::size_t horizon, std::span<const double> inpu
   ahead_ = 0;  // what the learner was asked before is to be asked again
   Foresight said;
   said.value.assign(horizon * n_d, std::numeric_limits<double>::quiet_NaN());
-  if (forecaster_ && horizon <= options_.horizon) {
-    Forecaster copy = *forecaster_;
-    const std::size_t leads = copy.forecast(*learner_, future_, pending_.size());
+  if (calibrated_->forecaster() != nullptr && horizon <= options_.horizon) {
+    Forecaster copy = *calibrated_->forecaster();
+    const std::size_t leads = copy.forecast(calibrated_->learner(), future_, pending_.size());
     const std::size_t told = std::min(leads, horizon) * n_d;
     std::ranges::copy(copy.values().first(told), said.value.begin());
     if (options_.coverage > 0) {
@@ -197,11 +174,11 @@ Foresight StreamModel::foresee(std::size_t horizon, std::span<const double> inpu
     }
     return said;
   }
-  learner_->start_forecast();
+  calibrated_->learner().start_forecast();
   const std::size_t rows = pending_.size() + horizon;
   for (std::size_t row = 0; row < rows; ++row) {
     const auto d_hat =
-        learner_->forecast_next(std::span<const double>(future_).subspan(row * n_in, n_in));
+        calibrated_->learner().forecast_next(std::span<const double>(future_).subspan(row * n_in, n_in));
     if (row >= pending_.size())
       std::ranges::copy(d_hat, said.value.begin() + (row - pending_.size()) * n_d);
   }
@@ -226,18 +203,18 @@ std::vector<double> StreamModel::target_of(const Sample& sample) {
     classes_.push_back(sample.label);
     if (options_.learns) widen();
   }
-  std::vector<double> d(std::max(learner_->outputs(), k + 1), 0.0);
+  std::vector<double> d(std::max(learner().outputs(), k + 1), 0.0);
   d[k] = 1;
   return d;
 }
 
 void StreamModel::widen() {
   const std::size_t outputs = classes_.size();
-  if (outputs <= learner_->outputs()) return;
-  learner_ = widened(*learner_, outputs);
+  if (outputs <= learner().outputs()) return;
+  calibrated_->widen(outputs);
   ahead_ = 0;
   for (Waiting& w : pending_) {
-    w.d_hat.resize(outputs, 0.0);
+    w.said.d_hat.resize(outputs, 0.0);
     if (!w.d.empty()) w.d.resize(outputs, 0.0);
   }
 }
@@ -265,7 +242,8 @@ void StreamModel::wait_no_more(const std::string& id) {
 std::uint64_t StreamModel::waiting_bytes() const {
   constexpr std::size_t heap = 16;         // what it needs for an allocation itself
   constexpr std::size_t by_id = 120 + 48;  // in waits_: a node, and one of its list
-  const std::size_t n_d = d_hat_.size();
+  if (pending_.empty()) return 0;
+  const std::size_t n_d = learner().outputs();
   const std::size_t bounds = options_.coverage > 0 ? n_d * sizeof(Interval) + heap : 0;
   const std::size_t numbers = (last_x_.size() + 2 * n_d) * sizeof(double) + 3 * heap;
   return pending_.size() * (sizeof(Waiting) + numbers + bounds) + waits_.size() * by_id +
@@ -280,15 +258,14 @@ Answer StreamModel::take_label(const Sample& sample) {
   const std::vector<double> d = target_of(sample);
   Waiting& w = pending_[static_cast<std::size_t>(number - settled_ - 1)];
   w.d = d;
-  d_hat_ = w.d_hat;
-  interval_ = w.interval;
+  answered_ = w.said;
   owed_ = true;
   Answer answer{.status = Answer::Status::labelled,
                 .sample = w.number,
                 .of_classes = of_classes(),
                 .classes = std::span(classes_).first(known),
-                .prediction = d_hat_,
-                .interval = interval_};
+                .prediction = answered_.d_hat,
+                .interval = answered_.bounds};
   judge(w, answer);
   return answer;
 }
@@ -311,32 +288,25 @@ void StreamModel::learn(ModelListener& listener) {
 void StreamModel::step(const Waiting& sample, ModelListener& listener) {
   ahead_ = 0;
   ++settled_;
+  const bool counts = settled_ > options_.warm_up;
   StepReport report;
-  if (sample.d.empty() || sample.d.size() > learner_->outputs())
-    report = learner_->advance(sample.x);
+  if (sample.d.empty() || sample.d.size() > learner().outputs() || !counts)
+    report = calibrated_->advance(sample.x);
   else
-    report = options_.learns ? learner_->learn(sample.x, sample.d)
-                             : learner_->observe(sample.x, sample.d);
+    report = options_.learns ? calibrated_->learn(sample.x, sample.d, sample.said)
+                             : calibrated_->observe(sample.x, sample.d, sample.said);
   if (!sample.d.empty()) {
-    if (!intervals_.empty() && !sample.interval.empty())
-      intervals_[sample.across ? 1 : 0].learn(sample.interval, sample.d);
-    if (!surprise_.empty() && !sample.expected.empty())
-      surprise_[sample.across ? 1 : 0].learn(sample.expected, sample.d);
-    if (target_known_) {
-      scores_.add(sample.d_hat, sample.interval, sample.d);
-      listener.scored(sample.d_hat, sample.interval, sample.d);
+    if (target_known_ && counts) {
+      scores_.add(sample.said.d_hat, sample.said.bounds, sample.d);
+      listener.scored(sample.said.d_hat, sample.said.bounds, sample.d);
     }
     target_known_ = true;
-  }
-  if (forecaster_) {
-    const bool unused = report.status == StepStatus::rejected_input;
-    forecaster_->learn(*learner_, unused ? std::span<const double>{} : sample.d);
   }
   if (sample.number > 0) listener.stepped(report);
 }
 
 std::vector<double> StreamModel::expert_weights() const {
-  const auto weights = learner_->state().weights;
+  const auto weights = learner().state().weights;
   return {weights.begin(), weights.end()};
 }
 

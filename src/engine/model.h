@@ -15,10 +15,7 @@
 #include "engine/clock.h"
 #include "engine/known_inputs.h"
 #include "engine/scores.h"
-#include "kalstream/forecaster.h"
-#include "kalstream/interval.h"
-#include "kalstream/learner.h"
-#include "kalstream/surprise.h"
+#include "kalstream/calibrated.h"
 #include "schema/sample.h"
 
 namespace kalstream {
@@ -34,6 +31,7 @@ struct ModelOptions {
   double alarm_rate = 0;    ///< part of ordinary samples that may be told as anomalies; 0: none is
   std::size_t horizon = 0;  ///< samples to forecast after each
   std::size_t max_delay = 1000;  ///< samples that may come between one and its target
+  std::size_t warm_up = 0;       ///< first samples that are passed through: not scored, not learnt
 
   /// Of the season, in samples, as the user says: none, or those the times tell are not asked then.
   std::optional<std::vector<double>> periods = {};
@@ -72,7 +70,7 @@ class StreamModel {
   /// anything else is asked.
   StreamModel(std::unique_ptr<Learner> learner, const ModelOptions& options);
   void begin(std::unique_ptr<Learner> learner);
-  bool has_begun() const { return learner_ != nullptr; }
+  bool has_begun() const { return calibrated_.has_value(); }
 
   /// Puts the last value of each input that is missing (NaN) in its place. False if one of them has
   /// not been seen yet: it is left as it is, and the sample cannot be taken.
@@ -106,7 +104,7 @@ class StreamModel {
   /// as its samples are answered; beyond it by the learner alone, without bounds.
   Foresight foresee(std::size_t horizon, std::span<const double> inputs);
 
-  const Learner& learner() const { return *learner_; }
+  const Learner& learner() const { return calibrated_->learner(); }
   bool of_classes() const;
   /// That have come so far, in the order in which they did.
   const std::vector<std::string>& classes() const { return classes_; }
@@ -137,14 +135,11 @@ class StreamModel {
     std::uint64_t number = 0;  // of the sample, from 1; 0: it was missing and is only passed
     std::string id;            // empty: no target will come
     std::vector<double> x;
-    std::vector<double> d_hat;
-    std::vector<Interval> interval;
-    std::vector<Surprise::Expected> expected;  // empty: its surprise is not asked for
-    bool across = false;                       // predicted across others that waited
-    std::vector<double> d;                     // empty: not yet there
+    CalibratedLearner::Prediction said;
+    std::vector<double> d;  // empty: not yet there
   };
 
-  void predict(std::span<const double> x);
+  void predict(std::span<const double> x, CalibratedLearner::Prediction& to);
   void forecast(std::span<const double> x);
   void add_future(std::span<const double> x, std::size_t lead);
   void step(const Waiting& sample, ModelListener& listener);
@@ -154,18 +149,16 @@ class StreamModel {
   std::uint64_t waiting_for(const std::string& id) const;
   void wait_for(const std::string& id, std::uint64_t sample);
   void wait_no_more(const std::string& id);
-  void start_intervals();
-  void start_surprise();
+  CalibrationOptions calibration() const;
   std::vector<double> target_of(const Sample& sample);
   void widen();
   void judge(const Waiting& sample, Answer& answer);
   void exchange(Archive& archive);
   void exchange_classes(Archive& archive);
   void exchange_waiting(Archive& archive);
-  void exchange_old_forecasts(Archive& archive);
   void exchange_time(Archive& archive);
 
-  std::unique_ptr<Learner> learner_;
+  std::optional<CalibratedLearner> calibrated_;  // none before begin()
   ModelOptions options_;
   std::vector<std::string> classes_;
   std::uint64_t samples_ = 0;  // taken, and passed
@@ -175,6 +168,7 @@ class StreamModel {
   std::vector<double> last_x_;   // NaN: not seen yet
   bool target_known_ = false;    // the first is not scored: nothing could be known before it
   Waiting now_;                  // a sample that nothing waits before, until it is learnt
+  Waiting arriving_;             // one that has to wait, on its way to pending_
   bool owed_ = false;            // … as it has yet to be
   std::deque<Waiting> pending_;  // samples settled_ + 1, settled_ + 2, …
   // Samples that wait for a target, by id, those of the same id in their order.
@@ -182,20 +176,14 @@ class StreamModel {
   std::size_t id_bytes_ = 0;  // of all ids there
   // Of pending_, those the learner's forecast has passed; 0: none under way.
   std::size_t ahead_ = 0;
-  std::vector<Intervals> intervals_;  // of predictions, of predictions across samples that wait
-  std::optional<Forecaster> forecaster_;
   StreamClock clock_;
   std::optional<std::vector<double>> told_;  // periods the learner was told of
   KnownInputs known_;
   bool held_known_ = false;
-  // Of predictions, of predictions across samples that wait; none if not asked for.
-  std::vector<Surprise> surprise_;
 
-  double class_surprise_ = 0;   // of the last class that came
-  std::vector<double> future_;  // inputs of samples that wait and of those to come
-  std::vector<double> d_hat_;
-  std::vector<Interval> interval_;
-  std::vector<Surprise::Expected> expected_;
+  double class_surprise_ = 0;               // of the last class that came
+  std::vector<double> future_;              // inputs of samples that wait and of those to come
+  CalibratedLearner::Prediction answered_;  // of the last answer, if others waited before it
   std::vector<double> forecast_;
   std::vector<Interval> forecast_interval_;
 };

@@ -33,7 +33,7 @@ void exchange(Archive& archive, std::vector<Surprise::Expected>& expected, std::
 }  // namespace
 
 std::vector<std::byte> StreamModel::to_bytes() const {
-  const auto learnt = save(*learner_);
+  const auto learnt = save(learner());
   std::string_view text = as_text(learnt);
   std::vector<std::byte> bytes;
   Archive to(bytes);
@@ -62,15 +62,12 @@ std::unique_ptr<StreamModel> StreamModel::load(Archive& archive, const ModelOpti
   model->options_ = *options;
   model->known_.set_which(options->known_ahead);
   if (options->periods) model->tell_periods(*options->periods);
-  model->forecast_.resize(options->horizon * model->d_hat_.size());
-  if (before.coverage != options->coverage || before.horizon != options->horizon)
-    model->start_intervals();
+  model->forecast_.resize(options->horizon * model->learner().outputs());
+  model->calibrated_->recalibrate(model->calibration());
   if (before.coverage != options->coverage)  // bounds of another kind teach nothing
-    for (Waiting& w : model->pending_) w.interval.clear();
-  if (before.surprise != options->surprise) {
-    model->start_surprise();
-    for (Waiting& w : model->pending_) w.expected.clear();
-  }
+    for (Waiting& w : model->pending_) w.said.bounds.clear();
+  if (before.surprise != options->surprise)
+    for (Waiting& w : model->pending_) w.said.expected.clear();
   return model;
 }
 
@@ -80,13 +77,13 @@ void StreamModel::exchange_classes(Archive& archive) {
   archive.count(options_.max_classes, Schema::most_classes);
   classes_.resize(archive.length(classes_.size()));
   archive.require(classes_.size() <= Schema::most_classes);
-  archive.require(!options_.learns || classes_.size() <= learner_->outputs());
+  archive.require(!options_.learns || classes_.size() <= learner().outputs());
   for (std::string& name : classes_) archive.text(name);
 }
 
 void StreamModel::exchange(Archive& archive) {
   archive.require(!owed_);
-  const std::size_t n_d = learner_->outputs();
+  const std::size_t n_d = learner().outputs();
   const bool old = archive.format() < 3;
   std::uint64_t line = 0;  // the last that it took: now the whole stream has but one place
   if (old) archive.count(line);
@@ -109,19 +106,16 @@ void StreamModel::exchange(Archive& archive) {
   exchange_waiting(archive);
   if (archive.reading()) {
     forecast_.resize(options_.horizon * n_d);
-    start_intervals();
-    start_surprise();
+    calibrated_->recalibrate(calibration());
   }
-  for (Surprise& s : surprise_) s.exchange(archive);
-  for (Intervals& i : intervals_) i.exchange(archive);
-  if (archive.format() < 4) exchange_old_forecasts(archive);
+  calibrated_->exchange(archive);
   if (archive.format() >= 2)
     archive.numbers(last_x_, [](double v) { return std::isnan(v) || Archive::usable(v); });
   if (archive.format() >= 4) exchange_time(archive);
 }
 
 void StreamModel::exchange_waiting(Archive& archive) {
-  const std::size_t n_d = learner_->outputs();
+  const std::size_t n_d = learner().outputs();
   const bool old = archive.format() < 3;
   pending_.resize(archive.length(pending_.size()));
   archive.require(pending_.size() == samples_ - settled_);
@@ -137,38 +131,21 @@ void StreamModel::exchange_waiting(Archive& archive) {
     else
       w.number = place;
     archive.text(w.id);
-    w.x.resize(learner_->inputs());
+    w.x.resize(learner().inputs());
     archive.numbers(w.x, Archive::usable);
-    w.d_hat.resize(n_d);
-    archive.numbers(w.d_hat);
-    bool bounded = old ? options_.coverage > 0 : !w.interval.empty();
+    w.said.d_hat.resize(n_d);
+    archive.numbers(w.said.d_hat);
+    bool bounded = old ? options_.coverage > 0 : !w.said.bounds.empty();
     if (!old) archive.flag(bounded);
-    kalstream::exchange(archive, w.interval, bounded ? n_d : 0);
-    if (archive.format() >= 4) kalstream::exchange(archive, w.expected, n_d);
-    archive.flag(w.across);
+    kalstream::exchange(archive, w.said.bounds, bounded ? n_d : 0);
+    if (archive.format() >= 4) kalstream::exchange(archive, w.said.expected, n_d);
+    archive.flag(w.said.across);
     kalstream::exchange(archive, w.d, n_d);
     if (archive.reading() && w.d.empty() && !w.id.empty()) wait_for(w.id, place);
   }
 }
 
-// Before format 4 leads had intervals and nothing else; forecasts begin anew.
-void StreamModel::exchange_old_forecasts(Archive& archive) {
-  const std::size_t n_d = learner_->outputs();
-  if (options_.coverage > 0)
-    for (std::size_t lead = 0; lead < options_.horizon; ++lead)
-      Intervals(n_d, options_.coverage).exchange(archive);
-  std::size_t forecasts = archive.length(0);
-  archive.require(forecasts == 0 || options_.coverage > 0);
-  std::uint64_t made_after = 0;
-  std::vector<Interval> interval;
-  for (; forecasts > 0; --forecasts) {
-    archive.count(made_after, samples_);
-    kalstream::exchange(archive, interval, options_.horizon * n_d);
-  }
-}
-
 void StreamModel::exchange_time(Archive& archive) {
-  if (forecaster_) forecaster_->exchange(archive);
   clock_.exchange(archive);
   bool told = told_.has_value();
   archive.flag(told);
@@ -180,7 +157,7 @@ void StreamModel::exchange_time(Archive& archive) {
   bool known = known_.any();
   archive.flag(known);
   if (!known) return;
-  if (archive.reading()) known_ = KnownInputs(std::vector<bool>(learner_->inputs(), true));
+  if (archive.reading()) known_ = KnownInputs(std::vector<bool>(learner().inputs(), true));
   known_.exchange(archive);
 }
 

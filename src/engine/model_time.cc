@@ -63,7 +63,7 @@ void StreamModel::pass(std::uint64_t missing, std::int64_t from, ModelListener& 
       step(one, listener);
       continue;
     }
-    one.d_hat.resize(d_hat_.size());
+    one.said.d_hat.resize(learner().outputs());
     pending_.push_back(std::move(one));
   }
 }
@@ -71,7 +71,7 @@ void StreamModel::pass(std::uint64_t missing, std::int64_t from, ModelListener& 
 void StreamModel::tell_periods(const std::vector<double>& periods) {
   if (told_ == periods) return;
   told_ = periods;
-  learner_->expect_periods(periods);
+  calibrated_->learner().expect_periods(periods);
 }
 
 }  // namespace kalstream
