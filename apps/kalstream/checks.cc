@@ -62,8 +62,22 @@ void check_can_be_sustained(const Dataset& data) {
           data.source, data.target_names[k]));
 }
 
-void check_something_to_predict(const Dataset& data, std::size_t steps) {
-  const double variance = target_variance(data, steps);
+void require_sizes(const std::string& start, const Learner& learner, const Dataset& data) {
+  if (learner.inputs() == data.n_inputs() && learner.outputs() == data.n_targets()) return;
+  throw std::invalid_argument(fmt::format(
+      "--start {}: the saved learner has {} inputs and {} targets, the data {} and {}", start,
+      learner.inputs(), learner.outputs(), data.n_inputs(), data.n_targets()));
+}
+
+ReadOptions read_options(const StreamSettings& settings, const std::vector<std::string>& columns,
+                         const Schema& like) {
+  ReadOptions options{.fields = settings.fields, .columns = columns, .like = like};
+  options.fields.elapsed = settings.time.elapsed == "yes";
+  return options;
+}
+
+void check_something_to_predict(const Dataset& data, std::size_t steps, bool holds_inputs) {
+  const double variance = target_variance(data, steps, holds_inputs);
   const std::string target = fmt::format("{}", fmt::join(data.target_names, ", "));
   if (std::isnan(variance))
     throw DataError(fmt::format(

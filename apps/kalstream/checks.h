@@ -4,7 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "data/source.h"
 #include "eval/comparison.h"
+#include "stream/stream_settings.h"
 
 namespace kalstream::cli {
 
@@ -26,6 +28,13 @@ void check_is_for_mixtures(const std::string& option, const std::vector<Contende
 void check_can_be_sustained(const Dataset& data);
 
 /// Throws DataError if the targets are all missing or all the same.
-void check_something_to_predict(const Dataset& data, std::size_t steps);
+void check_something_to_predict(const Dataset& data, std::size_t steps, bool holds_inputs);
+
+/// Throws std::invalid_argument if the learner saved in file `start` is for other data.
+void require_sizes(const std::string& start, const Learner& learner, const Dataset& data);
+
+/// How the file of a stream with these settings is read.
+ReadOptions read_options(const StreamSettings& settings, const std::vector<std::string>& columns,
+                         const Schema& like = {});
 
 }  // namespace kalstream::cli

@@ -53,17 +53,6 @@ inline CLI::Option* add_data(CLI::App& command, std::string& data) {
       ->required();
 }
 
-/// How strange each target is, and from where on it is told.
-inline void add_surprise(CLI::App& command, bool& surprise, double& alarm_rate) {
-  command.add_flag("--surprise", surprise,
-                   "With every target, the probability of a value at least so far off");
-  command
-      .add_option("--alarm-rate", alarm_rate,
-                  "Mark targets as anomalies: about this fraction of ordinary ones at most, e.g. "
-                  "1e-4; implies --surprise")
-      ->check(CLI::Range(1e-12, 0.5));
-}
-
 void add_bench(CLI::App& app);
 void add_run(CLI::App& app);
 void add_demo(CLI::App& app);

@@ -1,23 +1,23 @@
 // kalstream forecast: learns a file and tells what comes next.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 
 #include "checks.h"
 #include "commands.h"
 #include "data/source.h"
 #include "eval/contenders.h"
-#include "eval/hold.h"
 #include "eval/outlook.h"
-#include "field_options.h"
 #include "forecast_view.h"
 #include "io/atomic_file.h"
 #include "io/snapshot_file.h"
-#include "kalstream/forecaster.h"
 #include "kalstream/settings.h"
 #include "schema/future.h"
 #include "schema/rules.h"
+#include "stream_options.h"
 #include "time_options.h"
 #include "view/progress.h"
 
@@ -26,68 +26,60 @@ namespace {
 
 struct ForecastArguments {
   std::string data;
-  FieldChoice fields;
   std::vector<std::string> columns;
-  TimeChoice time;
-  std::string missing = "hold";
-  std::size_t horizon = 24;
+  StreamSettings settings = defaults();
   double interval = 0.9;
-  std::string learner = "auto";
+  std::size_t delay = 0;
   std::string start;
-  std::size_t hidden = 0;
-  std::size_t lags = 0;
-  std::uint64_t seed = 1;
-  std::size_t jobs = 1;
-  std::vector<std::string> set;
   bool backtest = false;
   std::string csv;
   std::string json;
   std::string plot;
   std::string save;
   bool quiet = false;
+
+  static StreamSettings defaults() {
+    StreamSettings settings;
+    settings.missing = "hold";
+    settings.horizon = 24;
+    return settings;
+  }
 };
 
-Contender contender_of(const ForecastArguments& a, const Dataset& data) {
-  auto contenders = make_contenders({a.learner}, "", data);
+Contender contender_of(const ForecastArguments& a, Learnt& before, const Dataset& data) {
+  if (before.learner) {
+    require_sizes(a.start, *before.learner, data);
+    const Recipe recipe = *before.learner->recipe();
+    return {name_of(recipe.options.rule), recipe.options, recipe.scaled,
+            std::make_shared<CalibratedLearner>(std::move(before.learner))};
+  }
+  const StreamSettings& s = a.settings;
+  auto contenders = make_contenders({s.learner}, "", data);
   Contender& c = contenders.front();
-  c.scaled = true;
-  if (a.hidden > 0) c.options.network.hidden = a.hidden;
-  if (a.lags > 0) set_lags(contenders, a.lags);
-  set_threads(contenders, a.jobs);
-  for (const std::string& assignment : a.set) apply_setting(contenders, assignment, data.rows());
+  if (s.hidden > 0) c.options.network.hidden = s.hidden;
+  if (s.lags > 0) set_lags(contenders, s.lags);
+  set_threads(contenders, std::max<std::size_t>(1, s.jobs));
+  for (const std::string& assignment : s.set) apply_setting(contenders, assignment, data.rows());
   check_inputs(data, contenders);
-  c.scaled = c.scaled && !takes_raw_data(c.options.rule);
+  c.scaled = !takes_raw_data(c.options.rule);
   return c;
-}
-
-std::unique_ptr<Learner> learner_for(const ForecastArguments& a, Learnt& before,
-                                     const Dataset& data) {
-  if (!before.learner) return make_contender(contender_of(a, data), data, a.seed);
-  if (before.learner->inputs() != data.n_inputs() || before.learner->outputs() != data.n_targets())
-    throw std::invalid_argument(fmt::format(
-        "--start {}: the saved learner has {} inputs and {} targets, the data {} and {}", a.start,
-        before.learner->inputs(), before.learner->outputs(), data.n_inputs(), data.n_targets()));
-  return std::move(before.learner);
 }
 
 // What people should know about inputs and rows before they believe a number.
 std::vector<std::string> notes_on(const ForecastArguments& a, const Dataset& data,
-                                  const std::vector<bool>& known, const Outlook& outlook) {
+                                  const RunResult& run, const std::vector<Outlook>& outlooks) {
   std::vector<std::string> notes = remarks(data.schema);
-  for (const std::string& remark : outlook.timeline.remarks)
+  for (const std::string& remark : run.remarks)
     if (notes.size() < 10 && remark.find("the step between samples is") == remark.npos)
       notes.push_back(remark);
-  if (const std::string held = held_ahead(data.schema, known); !held.empty()) notes.push_back(held);
-  const std::size_t behind = data.rows() - outlook.history;
-  if (behind > 0 && a.time.future.empty())
+  const std::size_t behind = data.keys.empty() ? data.rows() - history_of(data) : 0;
+  if (behind > 0 && a.settings.time.future.empty())
     notes.push_back(fmt::format(
         "{} rows at the end have no target: forecasts begin before them{}", behind,
         data.n_inputs() == 0 ? "" : "; inputs that are known there can be named with --future"));
-  if (outlook.held_known)
-    notes.emplace_back(
-        "inputs of --future are not known for all of the horizon: there they are held at their "
-        "last values; add rows without a target, with their times and these inputs");
-  if (!outlook.timeline.step_at(*outlook.row) && !outlook.times.empty())
+  if (std::ranges::any_of(outlooks, [](const Outlook& o) {
+        return o.row && !o.timeline.step_at(*o.row) && !o.times.empty();
+      }))
     notes.emplace_back("rows come at no regular times: times of the forecasts are what is usual");
   return notes;
 }
@@ -105,18 +97,21 @@ void check_outputs(const ForecastArguments& a) {
 void write(const ForecastArguments& a, const ForecastReport& r) {
   const bool table = !a.quiet && a.csv != "-" && a.json != "-" && a.plot != "-";
   if (table) {
-    const Outlook& o = r.outlook;
-    fmt::print("{}: {} rows learnt by {}, then {} steps ahead{}\n", r.data.source, o.history,
-               r.learner, a.horizon,
+    std::size_t rows = 0;
+    for (const Outlook& o : r.outlooks) rows += o.history;
+    fmt::print("{}: {} rows{} learnt by {}, then {} steps ahead{}\n", r.data.source, rows,
+               r.has_keys() ? fmt::format(" of {} keys", r.outlooks.size()) : "", r.learner,
+               a.settings.horizon,
                a.interval > 0 ? fmt::format(" with bounds for {:.4g} %", 100 * a.interval) : "");
-    if (const std::string time = time_report(a.time, o.timeline, o.periods); !time.empty())
+    if (const std::string time = time_report(a.settings.time, r.run); !time.empty())
       fmt::print("{}\n", time);
-    if (view::is_terminal(stdout)) fmt::print("\n{}", forecast_text_chart(r, 100, true));
+    if (view::is_terminal(stdout) && !r.has_keys())
+      fmt::print("\n{}", forecast_text_chart(r, r.outlooks.front(), 100, true));
     fmt::print("\n{}", forecast_table(r));
     if (a.backtest)
-      fmt::print(
-          "\nforecasts of the past, made after every row: root of the mean squared error\n{}",
-          backtest_table(r));
+      fmt::print("\nforecasts of the past, made after every row: root of the mean squared error\n");
+    for (const Outlook& o : r.outlooks)
+      if (a.backtest) fmt::print("{}{}", r.has_keys() ? o.key + "\n" : "", backtest_table(r, o));
   }
   const auto put = [](const std::string& to, const auto& text) {
     if (to.empty()) return;
@@ -125,7 +120,7 @@ void write(const ForecastArguments& a, const ForecastReport& r) {
   put(a.csv, [&] { return forecast_csv(r); });
   put(a.json, [&] { return forecast_json(r); });
   if (a.plot == "-")
-    fmt::print("{}", forecast_text_chart(r, 100, view::is_terminal(stdout)));
+    fmt::print("{}", forecast_text_chart(r, r.outlooks.front(), 100, view::is_terminal(stdout)));
   else
     put(a.plot, [&] { return forecast_svg(r); });
   std::fflush(stdout);
@@ -135,44 +130,51 @@ void write(const ForecastArguments& a, const ForecastReport& r) {
 
 void forecast(const ForecastArguments& a) {
   check_outputs(a);
-  const auto periods = periods_of(a.time);
   Learnt before = a.start.empty() ? Learnt{} : read_learnt(a.start);
-  ReadOptions reading{.fields = a.fields, .columns = a.columns, .like = before.schema};
-  reading.fields.elapsed = a.time.elapsed == "yes";
-  Dataset data = load(a.data, is_generated(a.data) ? 5000 : 0, reading);
+  Dataset data = load(a.data, is_generated(a.data) ? 5000 : 0,
+                      read_options(a.settings, a.columns, before.schema));
+  if (data.schema.has_classes())
+    throw DataError(fmt::format(
+        "{}: the target {} is a class, and classes are not forecast; choose another with --target",
+        data.source, data.target_names.front()));
   const std::size_t history = history_of(data);
-  if (history == 0)
+  if (history == 0 && data.labels.empty())
     throw DataError(
         fmt::format("{}: no row has a target; choose another column with --target", data.source));
-  const std::vector<bool> named = known_ahead(data.schema, a.time.future);
-  std::vector<bool> future = a.time.future.empty() ? std::vector<bool>{} : named;
-  use_rows_ahead(data, future);
-  if (a.missing == "hold") hold_last_inputs(data, future.empty() ? std::vector<bool>{} : future);
-  TimeChoice time = a.time;
+  if (!a.save.empty() && !data.keys.empty())
+    throw std::invalid_argument("--save keeps one learner, and with --key there is one for each");
+  known_ahead(data.schema, a.settings.time.future);  // complains of names that are no inputs
+  TimeChoice time = a.settings.time;
   if (before.learner && time.elapsed.empty()) time.elapsed = "as before";
   const std::string elapsed = settle_elapsed(time, data);
-  const std::vector<bool> known = known_ahead(data.schema, a.time.future);
-  if (!future.empty()) future = known;
 
-  const std::unique_ptr<Learner> learner = learner_for(a, before, data);
-  view::Progress progress(data.name, history, !a.quiet && view::is_terminal(stderr));
-  const Outlook outlook =
-      look_ahead(*learner, data,
-                 {.horizon = a.horizon,
-                  .coverage = a.interval,
-                  .known_ahead = future,
-                  .periods = periods,
-                  .backtest = a.backtest},
-                 [&](std::size_t rows) { progress.advance(rows - progress.done()); });
+  const Contender contender = contender_of(a, before, data);
+  EvaluationOptions evaluation{.horizon = a.settings.horizon,
+                               .coverage = a.interval,
+                               .hold_missing = a.settings.missing == "hold",
+                               .future = a.settings.time.future,
+                               .delay = a.delay,
+                               .max_delay = a.settings.max_delay,
+                               .periods = periods_of(a.settings.time)};
+  Outlooks collected(data, evaluation, a.backtest);
+  std::optional<CalibratedLearner> learnt;
+  view::Progress progress(data.name, data.rows(), !a.quiet && view::is_terminal(stderr));
+  const RunResult run = evaluate(
+      engine_for(contender, a.settings.seed), data, evaluation,
+      [&](std::size_t rows, double) { progress.advance(rows - progress.done()); },
+      [&](Engine& engine) {
+        if (!a.save.empty()) learnt = engine.take_learner();
+      });
   progress.finish();
-  if (!outlook.row)
+  const std::vector<Outlook> outlooks = collected.take(run);
+  if (std::ranges::none_of(outlooks, [](const Outlook& o) { return o.row.has_value(); }))
     throw DataError(
         fmt::format("{}: no row has all its inputs; choose others with --inputs", data.source));
-  ForecastReport report{data, outlook, name_of(learner->recipe()->options.rule), a.interval,
-                        notes_on(a, data, known, outlook)};
+  ForecastReport report{data,       run,        outlooks, name_of(contender.options.rule),
+                        a.interval, notes_on(a, data, run, outlooks)};
   if (!elapsed.empty()) report.notes.push_back(elapsed);
   write(a, report);
-  if (!a.save.empty()) write_snapshot(a.save, *learner, data.schema);
+  if (learnt) write_snapshot(a.save, learnt->learner(), data.schema);
 }
 
 }  // namespace
@@ -182,31 +184,20 @@ void add_forecast(CLI::App& app) {
   CLI::App* cmd = app.add_subcommand(
       "forecast", "Learn a file and tell what comes next, with times and bounds");
   add_data(*cmd, a->data);
-  add_field_options(*cmd, a->fields);
+  add_field_settings(*cmd, a->settings);
   add_column_names(*cmd, a->columns);
-  cmd->add_option("--horizon", a->horizon, "Steps to forecast after the last row with a target")
-      ->check(whole_number(1, Forecaster::longest_horizon))
-      ->capture_default_str();
+  add_settings(*cmd, a->settings, {"horizon"});
   cmd->add_option("--interval", a->interval,
                   "Bounds that hold this fraction of the values; 0: none")
       ->check(CLI::Range(0.0, 0.999))
       ->capture_default_str();
-  add_time_options(*cmd, a->time);
-  cmd->add_option("--missing", a->missing,
-                  "Rows that lack inputs: hold the last values of these, or refuse the rows")
-      ->check(CLI::IsMember({"refuse", "hold"}))
-      ->capture_default_str();
-  cmd->add_option("--learner", a->learner, "As for run")->capture_default_str();
+  cmd->add_option("--delay", a->delay, "Targets come so many rows late, as for run")
+      ->check(whole_number(1, ModelOptions::longest_delay));
+  add_settings(*cmd, a->settings,
+               {"max-delay", "period", "future", "elapsed", "missing", "learner"});
   CLI::Option* start = cmd->add_option("--start", a->start,
                                        "Begin with the learner that --save or a stream has kept");
-  cmd->add_option("--lags", a->lags, "So many past targets are inputs as well")
-      ->check(whole_number(1, 1e5));
-  cmd->add_option("--hidden", a->hidden, "Units (default 16)")->check(whole_number(1, 1e6));
-  cmd->add_option("--seed", a->seed, "Of the random start")->capture_default_str();
-  cmd->add_option("--jobs", a->jobs, "Threads for the experts of auto; forecasts are the same")
-      ->check(whole_number(1, 1e4))
-      ->capture_default_str();
-  cmd->add_option("--set", a->set, "key=value ..., as for run");
+  add_settings(*cmd, a->settings, {"lags", "hidden", "seed", "jobs", "set"});
   for (const char* decided : {"--learner", "--lags", "--hidden", "--seed", "--set", "--jobs"})
     start->excludes(cmd->get_option(decided));
   cmd->add_flag("--backtest", a->backtest,
@@ -226,7 +217,8 @@ void add_forecast(CLI::App& app) {
       "  kalstream forecast load.csv --horizon 48 --interval 0.9 --plot load.svg\n"
       "  kalstream forecast load.csv --horizon 48 --backtest\n"
       "  kalstream forecast load.csv --future temp_forecast,holiday --csv next.csv\n"
-      "  kalstream forecast series.csv --period 24,168 --json -\n");
+      "  kalstream forecast series.csv --period 24,168 --json -\n"
+      "  kalstream forecast sales.csv --key store --horizon 28 --csv next.csv\n");
   cmd->callback([a] { forecast(*a); });
 }
 

@@ -22,7 +22,19 @@ using view::Align;
 using view::Cell;
 
 std::size_t horizon_of(const ForecastReport& r) {
-  return r.outlook.value.size() / r.data.n_targets();
+  for (const Outlook& o : r.outlooks)
+    if (o.row) return o.value.size() / r.data.n_targets();
+  return 0;
+}
+
+bool has_times(const ForecastReport& r) {
+  return std::ranges::any_of(r.outlooks, [](const Outlook& o) { return !o.times.empty(); });
+}
+
+/// Calls act(outlook, lead from 0) for every line of the long table.
+void for_each_lead(const ForecastReport& r, const auto& act) {
+  for (const Outlook& o : r.outlooks)
+    for (std::size_t lead = 0; lead < o.value.size() / r.data.n_targets(); ++lead) act(o, lead);
 }
 
 // Leads that show how errors grow, and not all of them.
@@ -42,6 +54,29 @@ ForecastJson json_number(double v) {
   return std::isfinite(v) ? ForecastJson(v) : ForecastJson(nullptr);
 }
 
+std::string key_name(const ForecastReport& r) { return r.data.schema.names(Role::key).front(); }
+
+// What is known of a model, and how good its forecasts of the past were.
+ForecastJson model_json(const ForecastReport& r, const Outlook& o) {
+  const StreamClock& clock = o.timeline.clock;
+  ForecastJson json = ForecastJson::object();
+  if (r.has_keys()) json["key"] = o.key;
+  json["rows"] = o.history;
+  json["step"] = clock.has_started() ? ForecastJson(clock.text()) : ForecastJson();
+  json["periods"] = o.periods.empty() ? clock.periods() : o.periods;
+  for (const LeadScore& s : o.scores) {
+    ForecastJson one{{"lead", s.lead == 0 ? ForecastJson("all") : ForecastJson(s.lead)},
+                     {"forecasts", s.count},
+                     {"rmse", json_number(s.rmse)}};
+    for (std::size_t k = 0; k < o.rivals.size(); ++k)
+      one["rivals"][o.rivals[k]] = json_number(s.rival_rmse[k]);
+    one["coverage"] = json_number(s.coverage);
+    one["width_median"] = json_number(s.median_width);
+    json["backtest"].push_back(one);
+  }
+  return json;
+}
+
 // ---- Pictures.
 
 constexpr std::size_t shown_panels = 6;
@@ -52,9 +87,9 @@ struct Shown {
   std::vector<std::size_t> rows;
 };
 
-Shown past_of(const ForecastReport& r) {
-  const Timeline& line = r.outlook.timeline;
-  const std::size_t now = line.place[*r.outlook.row];
+Shown past_of(const ForecastReport& r, const Outlook& o) {
+  const Timeline& line = o.timeline;
+  const std::size_t now = r.run.place[*o.row];
   const std::size_t length = std::min(now, std::clamp<std::size_t>(3 * horizon_of(r), 60, 500));
   Shown shown;
   for (std::size_t place = now - length; place <= now; ++place) {
@@ -66,13 +101,14 @@ Shown past_of(const ForecastReport& r) {
 }
 
 // Days, where a few begin in the picture; else times at equal distances.
-std::vector<view::Tick> time_ticks(const ForecastReport& r, double from, double to) {
+std::vector<view::Tick> time_ticks(const ForecastReport& r, const Outlook& o, double from,
+                                   double to) {
   if (r.data.times.empty()) return {};
-  const auto step = r.outlook.timeline.step_at(*r.outlook.row);
-  const auto tick = ticks_of(r.data)[*r.outlook.row];
-  if (!step || !tick || r.data.schema.time_form == TimeForm::number) return {};
+  const auto step = o.timeline.step_at(*o.row);
+  const std::int64_t tick = r.data.ticks[*o.row];
+  if (!step || tick == Dataset::no_moment || r.data.schema.time_form == TimeForm::number) return {};
   constexpr std::int64_t day = 86'400'000'000'000;
-  const auto moment = [&](double place) { return step->after(*tick, std::llround(place)); };
+  const auto moment = [&](double place) { return step->after(tick, std::llround(place)); };
   std::vector<view::Tick> days;
   for (double place = from; place <= to; ++place)
     if (moment(place) % day == 0) days.push_back({place, iso_text(moment(place)).substr(0, 10)});
@@ -93,23 +129,24 @@ std::vector<view::Tick> time_ticks(const ForecastReport& r, double from, double 
   return ticks;
 }
 
-view::Panel panel_of(const ForecastReport& r, std::size_t k) {
+view::Panel panel_of(const ForecastReport& r, const Outlook& o, std::size_t k) {
   const std::size_t n_d = r.data.n_targets();
-  const Shown past = past_of(r);
+  const Shown past = past_of(r, o);
   view::Series known{.name = "past", .x = past.x, .grey = true};
-  for (const std::size_t row : past.rows) known.y.push_back(r.data.d(row)[k]);
+  for (const std::size_t row : past.rows) known.y.push_back(r.run.target[row * n_d + k]);
   view::Series ahead{.name = r.learner};
   for (std::size_t lead = 0; lead < horizon_of(r); ++lead) {
     ahead.x.push_back(static_cast<double>(lead + 1));
-    ahead.y.push_back(r.outlook.value[lead * n_d + k]);
-    if (r.outlook.low.empty()) continue;
-    ahead.low.push_back(r.outlook.low[lead * n_d + k]);
-    ahead.high.push_back(r.outlook.high[lead * n_d + k]);
+    ahead.y.push_back(o.value[lead * n_d + k]);
+    if (o.low.empty()) continue;
+    ahead.low.push_back(o.low[lead * n_d + k]);
+    ahead.high.push_back(o.high[lead * n_d + k]);
   }
   view::Panel panel{.x_label = "steps after the last row",
                     .y_label = r.data.target_names[k],
                     .series = {std::move(known), std::move(ahead)}};
-  panel.x_ticks = time_ticks(r, past.x.front(), static_cast<double>(horizon_of(r)));
+  panel.title = o.key;
+  panel.x_ticks = time_ticks(r, o, past.x.front(), static_cast<double>(horizon_of(r)));
   if (!panel.x_ticks.empty()) panel.x_label = r.data.time_name;
   limit_axis(panel, 1);
   return panel;
@@ -118,32 +155,40 @@ view::Panel panel_of(const ForecastReport& r, std::size_t k) {
 }  // namespace
 
 std::string forecast_table(const ForecastReport& r) {
-  const Outlook& o = r.outlook;
-  std::vector<view::Column> header{{"lead"}};
-  if (!o.times.empty()) header.push_back({r.data.time_name, Align::left});
+  constexpr std::size_t most_lines = 200;  // of many keys; all are in --csv and --json
+  std::vector<view::Column> header;
+  if (r.has_keys()) header.push_back({key_name(r), Align::left});
+  header.push_back({"lead"});
+  if (has_times(r)) header.push_back({r.data.time_name, Align::left});
   for (const std::string& target : r.data.target_names) {
     header.push_back({target});
-    if (!o.low.empty()) header.insert(header.end(), {{"low"}, {"high"}});
+    if (r.interval > 0) header.insert(header.end(), {{"low"}, {"high"}});
   }
   view::Table table(header);
   const std::size_t n_d = r.data.n_targets();
   const auto text = [](double v) { return view::format_number(v, 5); };
-  for (std::size_t lead = 0; lead < horizon_of(r); ++lead) {
-    std::vector<Cell> cells{fmt::format("{}", lead + 1)};
-    if (!o.times.empty()) cells.emplace_back(o.times[lead]);
+  std::size_t lines = 0;
+  for_each_lead(r, [&](const Outlook& o, std::size_t lead) {
+    if (r.has_keys() && ++lines > most_lines) return;
+    std::vector<Cell> cells;
+    if (r.has_keys()) cells.emplace_back(o.key);
+    cells.emplace_back(fmt::format("{}", lead + 1));
+    if (has_times(r)) cells.emplace_back(o.times.empty() ? "" : o.times[lead]);
     for (std::size_t k = lead * n_d; k < (lead + 1) * n_d; ++k) {
       cells.emplace_back(text(o.value[k]));
-      if (o.low.empty()) continue;
+      if (!(r.interval > 0)) continue;
       cells.emplace_back(text(o.low[k]));
       cells.emplace_back(text(o.high[k]));
     }
     table.add_row(std::move(cells));
-  }
-  return table.to_text(view::is_terminal(stdout));
+  });
+  std::string all = table.to_text(view::is_terminal(stdout));
+  if (lines > most_lines)
+    all += fmt::format("… and {} lines more: --csv has them all\n", lines - most_lines);
+  return all;
 }
 
-std::string backtest_table(const ForecastReport& r) {
-  const Outlook& o = r.outlook;
+std::string backtest_table(const ForecastReport& r, const Outlook& o) {
   std::vector<view::Column> header{{"lead"}, {"forecasts"}, {r.learner}};
   for (const std::string& rival : o.rivals) header.push_back({rival});
   if (r.interval > 0) header.insert(header.end(), {{"coverage"}, {"median width"}});
@@ -168,13 +213,12 @@ std::string backtest_table(const ForecastReport& r) {
 }
 
 std::string forecast_csv(const ForecastReport& r) {
-  const Outlook& o = r.outlook;
   const std::size_t n_d = r.data.n_targets();
-  std::string out = "lead";
-  if (!o.times.empty()) out += ',' + csv_field(r.data.time_name);
+  std::string out = r.has_keys() ? csv_field(key_name(r)) + ",lead" : "lead";
+  if (has_times(r)) out += ',' + csv_field(r.data.time_name);
   for (std::size_t k = 0; k < n_d; ++k) {
     out += ',' + csv_field(name_of_column(r, "forecast", k));
-    if (o.low.empty()) continue;
+    if (!(r.interval > 0)) continue;
     out += ',' + csv_field(name_of_column(r, "forecast_low", k));
     out += ',' + csv_field(name_of_column(r, "forecast_high", k));
   }
@@ -183,34 +227,37 @@ std::string forecast_csv(const ForecastReport& r) {
     out += ',';
     if (!std::isnan(v)) fmt::format_to(std::back_inserter(out), "{}", v);
   };
-  for (std::size_t lead = 0; lead < horizon_of(r); ++lead) {
+  for_each_lead(r, [&](const Outlook& o, std::size_t lead) {
+    if (r.has_keys()) out += csv_field(o.key) + ',';
     out += fmt::format("{}", lead + 1);
-    if (!o.times.empty()) out += ',' + csv_field(o.times[lead]);
+    if (has_times(r)) out += ',' + (o.times.empty() ? std::string() : csv_field(o.times[lead]));
     for (std::size_t k = lead * n_d; k < (lead + 1) * n_d; ++k) {
       add(o.value[k]);
-      if (o.low.empty()) continue;
+      if (!(r.interval > 0)) continue;
       add(o.low[k]);
       add(o.high[k]);
     }
     out += '\n';
-  }
+  });
   return out;
 }
 
 std::string forecast_json(const ForecastReport& r) {
-  const Outlook& o = r.outlook;
   const std::size_t n_d = r.data.n_targets();
-  ForecastJson root{
-      {"source", r.data.source},
-      {"rows", o.history},
-      {"targets", r.data.target_names},
-      {"learner", r.learner},
-      {"step",
-       o.timeline.clock.has_started() ? ForecastJson(o.timeline.clock.text()) : ForecastJson()},
-      {"periods", o.periods.empty() ? o.timeline.clock.periods() : o.periods},
-      {"nominal_coverage", r.interval > 0 ? ForecastJson(r.interval) : ForecastJson()},
-      {"notes", r.notes},
-      {"forecast", ForecastJson::array()}};
+  ForecastJson root{{"source", r.data.source},
+                    {"rows", 0},
+                    {"targets", r.data.target_names},
+                    {"learner", r.learner},
+                    {"nominal_coverage", r.interval > 0 ? ForecastJson(r.interval) : ForecastJson()},
+                    {"notes", r.notes},
+                    {"models", ForecastJson::array()},
+                    {"forecast", ForecastJson::array()}};
+  std::size_t rows = 0;
+  for (const Outlook& o : r.outlooks) {
+    rows += o.history;
+    root["models"].push_back(model_json(r, o));
+  }
+  root["rows"] = rows;
   const bool numbers = r.data.schema.time_form >= TimeForm::seconds;
   // One thing per target: itself if there is but one.
   const auto each = [&](const std::vector<double>& values, std::size_t lead) {
@@ -219,41 +266,39 @@ std::string forecast_json(const ForecastReport& r) {
     for (std::size_t k = 0; k < n_d; ++k) list.push_back(json_number(values[lead * n_d + k]));
     return list;
   };
-  for (std::size_t lead = 0; lead < horizon_of(r); ++lead) {
-    ForecastJson one{{"lead", lead + 1}};
+  for_each_lead(r, [&](const Outlook& o, std::size_t lead) {
+    ForecastJson one = ForecastJson::object();
+    if (r.has_keys()) one["key"] = o.key;
+    one["lead"] = lead + 1;
     if (!o.times.empty()) {
       const ForecastJson as_number =
           numbers ? ForecastJson::parse(o.times[lead], nullptr, false) : ForecastJson();
       one["time"] = as_number.is_number() ? as_number : ForecastJson(o.times[lead]);
     }
     one["value"] = each(o.value, lead);
-    if (!o.low.empty()) {
+    if (r.interval > 0) {
       one["low"] = each(o.low, lead);
       one["high"] = each(o.high, lead);
     }
-    root["forecast"].push_back(one);
-  }
-  for (const LeadScore& s : o.scores) {
-    ForecastJson one{{"lead", s.lead == 0 ? ForecastJson("all") : ForecastJson(s.lead)},
-                     {"forecasts", s.count},
-                     {"rmse", json_number(s.rmse)}};
-    for (std::size_t k = 0; k < o.rivals.size(); ++k)
-      one["rivals"][o.rivals[k]] = json_number(s.rival_rmse[k]);
-    one["coverage"] = json_number(s.coverage);
-    one["width_median"] = json_number(s.median_width);
-    root["backtest"].push_back(one);
-  }
+    root["forecast"].push_back(std::move(one));
+  });
   return root.dump(2, ' ', false, ForecastJson::error_handler_t::replace) + "\n";
 }
 
 std::string forecast_svg(const ForecastReport& r) {
   std::vector<view::Panel> panels;
-  for (std::size_t k = 0; k < std::min(r.data.n_targets(), shown_panels); ++k)
-    panels.push_back(panel_of(r, k));
+  for (const Outlook& o : r.outlooks)
+    for (std::size_t k = 0; o.row && k < r.data.n_targets() && panels.size() < shown_panels; ++k)
+      panels.push_back(panel_of(r, o, k));
   std::string subtitle = fmt::format("the next {} steps", horizon_of(r));
-  if (!r.outlook.times.empty()) subtitle += fmt::format(", until {}", r.outlook.times.back());
+  const Outlook& first = r.outlooks.front();
+  if (!first.times.empty() && !r.has_keys())
+    subtitle += fmt::format(", until {}", first.times.back());
   if (r.interval > 0)
     subtitle += fmt::format("; the band should hold {:.4g} % of the values", 100 * r.interval);
+  if (r.has_keys() && r.outlooks.size() * r.data.n_targets() > shown_panels)
+    subtitle += fmt::format("; the first {} of {} keys", shown_panels / r.data.n_targets(),
+                            r.outlooks.size());
   return view::line_chart(panels, {.title = fmt::format("Forecast of {}", r.data.name),
                                    .subtitle = subtitle,
                                    .description = "Past values, forecast values and their bounds",
@@ -261,13 +306,13 @@ std::string forecast_svg(const ForecastReport& r) {
                                    .columns = panels.size() == 1 ? 1U : 2U});
 }
 
-std::string forecast_text_chart(const ForecastReport& r, std::size_t width, bool colours) {
-  const view::Panel panel = panel_of(r, 0);
+std::string forecast_text_chart(const ForecastReport& r, const Outlook& o, std::size_t width,
+                                bool colours) {
+  const view::Panel panel = panel_of(r, o, 0);
   view::TextChartStyle style{.width = width, .colours = colours};
-  const std::size_t first = past_of(r).rows.front();
+  const std::size_t first = past_of(r, o).rows.front();
   style.left = r.data.times.empty() ? fmt::format("row {}", first + 1) : r.data.times[first];
-  style.right =
-      r.outlook.times.empty() ? fmt::format("{} ahead", horizon_of(r)) : r.outlook.times.back();
+  style.right = o.times.empty() ? fmt::format("{} ahead", horizon_of(r)) : o.times.back();
   return view::text_chart(panel, style);
 }
 

@@ -13,19 +13,23 @@ namespace kalstream::cli {
 /// Everything there is to tell of a forecast.
 struct ForecastReport {
   const Dataset& data;
-  const Outlook& outlook;
+  const RunResult& run;
+  const std::vector<Outlook>& outlooks;  ///< one for each model
   std::string learner;
   double interval = 0;
   std::vector<std::string> notes;
+
+  bool has_keys() const { return !data.keys.empty(); }
 };
 
 std::string forecast_table(const ForecastReport& report);
-std::string backtest_table(const ForecastReport& report);
+std::string backtest_table(const ForecastReport& report, const Outlook& outlook);
 std::string forecast_csv(const ForecastReport& report);
 std::string forecast_json(const ForecastReport& report);
 
-/// Past, forecast and band.
+/// Past, forecast and band: of the first few models, or of one.
 std::string forecast_svg(const ForecastReport& report);
-std::string forecast_text_chart(const ForecastReport& report, std::size_t width, bool colours);
+std::string forecast_text_chart(const ForecastReport& report, const Outlook& outlook,
+                                std::size_t width, bool colours);
 
 }  // namespace kalstream::cli

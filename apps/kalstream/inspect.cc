@@ -12,7 +12,7 @@
 #include "engine/checkpoint.h"
 #include "eval/contenders.h"
 #include "eval/statistics.h"
-#include "field_options.h"
+#include "checks.h"
 #include "io/schema_json.h"
 #include "io/snapshot_file.h"
 #include "kalstream/settings.h"
@@ -21,6 +21,7 @@
 #include "schema/rules.h"
 #include "stores/folder_store.h"
 #include "stream_summary.h"
+#include "stream_options.h"
 #include "time_options.h"
 #include "view/progress.h"
 #include "view/table.h"
@@ -30,7 +31,7 @@ namespace {
 
 struct InspectArguments {
   std::string data;
-  FieldChoice fields;
+  StreamSettings settings;
   std::vector<std::string> columns;
   bool json = false;
   std::vector<std::string> learners;
@@ -96,8 +97,11 @@ void describe(const Dataset& data) {
   if (!data.time_name.empty())
     fmt::print("time: {} ({}), from {} to {}\n", data.time_name, to_string(data.schema.time_form),
                data.times.front(), data.times.back());
-  if (const std::string time = time_report({}, timeline_of(data), {}); !time.empty())
-    fmt::print("{}\n", time);
+  if (!data.schema.has_classes()) {
+    const RunResult run =
+        evaluate(engine_for({.name = "mean", .options = {.rule = Mean{}}}, 1), data, {});
+    if (const std::string time = time_report({}, run); !time.empty()) fmt::print("{}\n", time);
+  }
   for (const std::string& remark : remarks(data.schema)) fmt::print("{}\n", remark);
   if (data.n_inputs() == 0)
     fmt::print("A time series: fine for auto, ar and naive; others need --lags 8.\n");
@@ -281,22 +285,22 @@ void inspect(InspectArguments& a) {
   if (a.data.empty() && a.learners.empty())
     throw std::invalid_argument("inspect what? Name a file, --learner or both");
   if (is_kept_state(a.data)) {
-    if (!a.fields.targets.empty() || !a.fields.inputs.empty() || !a.learners.empty() ||
+    if (!a.settings.fields.targets.empty() || !a.settings.fields.inputs.empty() || !a.learners.empty() ||
         !a.preset.empty() || a.hidden > 0 || !a.set.empty())
       throw std::invalid_argument(fmt::format(
           "{} holds a learner with its settings: leave out --target, --inputs, --learner, "
           "--preset, --hidden and --set",
           a.data));
     if (a.json) {
-      fmt::print("{}", kept_json(a.data, a.fields.key));
+      fmt::print("{}", kept_json(a.data, a.settings.fields.key));
       return;
     }
-    return describe_file(a.data, a.fields.key);
+    return describe_file(a.data, a.settings.fields.key);
   }
   Dataset data;
   if (!a.data.empty())
     data =
-        load(a.data, is_generated(a.data) ? 5000 : 0, {.fields = a.fields, .columns = a.columns});
+        load(a.data, is_generated(a.data) ? 5000 : 0, read_options(a.settings, a.columns));
   if (a.json) {
     if (a.data.empty())
       throw std::invalid_argument("--json prints the fields of data; name a file");
@@ -326,7 +330,7 @@ void add_inspect(CLI::App& app) {
       app.add_subcommand("inspect", "Show what a stream holds, and every setting of a learner");
   cmd->add_option("FILE,--data", a->data,
                   "Data, as for run, or what run --save or stream --checkpoint has kept");
-  add_field_options(*cmd, a->fields);
+  add_field_settings(*cmd, a->settings);
   cmd->add_option("--id", a->fields.id, "As for stream")->capture_default_str();
   cmd->add_option("--key", a->fields.key,
                   "As for stream; of a stream's folder: the key whose model to show");

@@ -21,7 +21,7 @@ view::Panel panel_of(const Dataset& data, const Outcome& outcome, std::size_t k,
   for (std::size_t t = run.steps - std::min(rows, run.steps); t < run.steps; ++t) {
     const auto row = static_cast<double>(t + 1);
     target.x.push_back(row);
-    target.y.push_back(data.d(t)[k]);
+    target.y.push_back(run.target[t * n_d + k]);
     prediction.x.push_back(row);
     prediction.y.push_back(run.prediction[t * n_d + k]);
     if (run.low.empty()) continue;

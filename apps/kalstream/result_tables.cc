@@ -101,6 +101,38 @@ std::string target_table(const Dataset& data, const std::vector<Outcome>& outcom
   return table.to_text(view::is_terminal(stdout));
 }
 
+std::string class_table(const std::vector<Outcome>& outcomes) {
+  view::Table table({{"learner", Align::left},
+                     {"log loss"},
+                     {"accuracy"},
+                     {"kappa"},
+                     {"AUC"},
+                     {"F1"},
+                     {"calibration error"},
+                     {"µs/step"}});
+  for (const Outcome& outcome : outcomes) {
+    const ClassErrors e = outcome.runs.front().classes->scores.errors();
+    std::vector<Cell> cells{outcome.name};
+    for (const double v : {e.log_loss, e.accuracy, e.kappa, e.auc, e.f1, e.calibration})
+      cells.emplace_back(view::format_number(v, 4));
+    cells.emplace_back(view::format_number(summarise(outcome).us_per_step, 3));
+    table.add_row(std::move(cells));
+  }
+  return table.to_text(view::is_terminal(stdout));
+}
+
+std::string reliability_table(const ClassResult& classes) {
+  view::Table table({{"confidence"}, {"rows"}, {"mean confidence"}, {"right"}});
+  const auto bins = classes.scores.reliability();
+  for (std::size_t k = 0; k < bins.size(); ++k)
+    if (bins[k].count > 0)
+      table.add_row({fmt::format("{:.1f}..{:.1f}", 0.1 * static_cast<double>(k),
+                                 0.1 * static_cast<double>(k + 1)),
+                     std::to_string(bins[k].count), view::format_number(bins[k].confidence, 4),
+                     view::format_number(bins[k].accuracy, 4)});
+  return table.to_text();
+}
+
 std::string place_of_row(const Dataset& data, std::size_t row) {
   return data.lines.empty() ? fmt::format("row {}", row + 1)
                             : fmt::format("{}:{}", data.source, data.lines[row]);
@@ -131,15 +163,16 @@ std::string remarks(const Dataset& data, const std::vector<Outcome>& outcomes,
       if (agree) break;
     }
   };
-  const auto no_prediction = [&](const RunResult& run, std::size_t t) {
-    return std::isnan(run.prediction[t * data.n_targets()]);
+  const auto is_taken = [](const RunResult& run, std::size_t t) {
+    return run.kind[t] == RowKind::taken;
   };
   rows(&RunResult::skipped_rows, "with a missing or unusable input were skipped, not learnt from",
-       no_prediction);
+       [&](const RunResult& run, std::size_t t) { return run.kind[t] == RowKind::skipped; });
   rows(&RunResult::missing_targets,
        "without a target were passed through, neither scored nor learnt from",
        [&](const RunResult& run, std::size_t t) {
-         return !no_prediction(run, t) && !all_finite(data.d(t));
+         const std::size_t n_d = data.n_targets();
+         return is_taken(run, t) && !all_finite(std::span(run.target).subspan(t * n_d, n_d));
        });
   for (const Outcome& outcome : outcomes) {
     const Summary s = summarise(outcome);

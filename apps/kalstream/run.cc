@@ -8,19 +8,17 @@
 #include "checks.h"
 #include "commands.h"
 #include "comparison_view.h"
-#include "data/reader.h"
 #include "data/source.h"
 #include "eval/budget.h"
 #include "eval/contenders.h"
-#include "eval/hold.h"
 #include "eval/parallel.h"
 #include "io/snapshot_file.h"
 #include "kalstream/settings.h"
 #include "learner/footprint.h"
 #include "run_arguments.h"
-#include "run_classes.h"
 #include "run_output.h"
 #include "schema/future.h"
+#include "time_options.h"
 #include "view/progress.h"
 #include "view/table.h"
 
@@ -40,12 +38,12 @@ std::size_t published_rows(const RunArguments& a, const Dataset& data) {
 
 // All of a file unless --steps says less; a generator has no end.
 Dataset load_data(const RunArguments& a, const Schema& like) {
-  ReadOptions options{.fields = a.fields, .columns = a.columns, .like = like};
-  options.fields.elapsed = a.time.elapsed == "yes";
-  if (a.steps > 0) return load(a.data, a.steps + a.horizon, options);
+  const std::size_t horizon = a.settings.horizon;
+  const ReadOptions options = read_options(a.settings, a.columns, like);
+  if (a.steps > 0) return load(a.data, a.steps + horizon, options);
   if (!is_generated(a.data)) return load(a.data, 0, options);
   const std::size_t rows = a.preset.empty() ? 5000 : published_rows(a, load(a.data, 1, options));
-  return load(a.data, rows + a.horizon, options);
+  return load(a.data, rows + horizon, options);
 }
 
 // What the user says, the published number with a preset, else all there is.
@@ -56,7 +54,7 @@ std::size_t rows_to_run(const RunArguments& a, const Dataset& data) {
   else if (!a.preset.empty())
     rows = published_rows(a, data);
   else if (is_generated(a.data))
-    rows -= a.horizon;
+    rows -= a.settings.horizon;
   return std::min(rows, data.rows());
 }
 
@@ -82,13 +80,11 @@ void check_memory(const std::vector<Contender>& contenders, const Dataset& data,
 }
 
 // The saved learner, if it fits the data.
-Contender started(const RunArguments& a, const Learner& start, const Dataset& data) {
-  if (start.inputs() != data.n_inputs() || start.outputs() != data.n_targets())
-    throw std::invalid_argument(fmt::format(
-        "--start {}: the saved learner has {} inputs and {} targets, the data {} and {}", a.start,
-        start.inputs(), start.outputs(), data.n_inputs(), data.n_targets()));
-  const Recipe& recipe = *start.recipe();
-  return {name_of(recipe.options.rule), recipe.options, recipe.scaled, &start};
+Contender started(const RunArguments& a, std::unique_ptr<Learner> start, const Dataset& data) {
+  require_sizes(a.start, *start, data);
+  const Recipe recipe = *start->recipe();
+  return {name_of(recipe.options.rule), recipe.options, recipe.scaled,
+          std::make_shared<CalibratedLearner>(std::move(start))};
 }
 
 // The learners that were asked for, with their settings.
@@ -97,12 +93,12 @@ std::vector<Contender> chosen(const RunArguments& a, const Dataset& data, std::s
   auto contenders = make_contenders(a.learners, a.preset, data);
   for (Contender& c : contenders) {
     c.scaled = is_scaled(a.scaling, a.preset, c.options.rule);
-    if (a.hidden > 0) c.options.network.hidden = a.hidden;
-    if (a.window > 0) c.options.network.window = a.window;
-    if (auto* rule = std::get_if<Auto>(&c.options.rule)) rule->experts = a.experts;
+    if (a.settings.hidden > 0) c.options.network.hidden = a.settings.hidden;
+    if (a.settings.window > 0) c.options.network.window = a.settings.window;
+    if (auto* rule = std::get_if<Auto>(&c.options.rule)) rule->experts = a.settings.experts;
   }
-  set_loss(contenders, a.loss);
-  if (a.lags > 0) set_lags(contenders, a.lags);
+  set_loss(contenders, a.settings.loss);
+  if (a.settings.lags > 0) set_lags(contenders, a.settings.lags);
   const std::size_t runs = contenders.size() * seeds;
   if (a.jobs > runs) set_threads(contenders, a.jobs / runs);
   for (const std::string& assignment : a.set) apply_setting(contenders, assignment, steps);
@@ -117,7 +113,7 @@ void keep_within_budget(const RunArguments& a, const Dataset& data,
     if (rule == nullptr) continue;
     const LearnerOptions options = options_on(c, data);
     options.validate();
-    const ExpertChoice choice = choose_experts(options, a.budget_us);
+    const ExpertChoice choice = choose_experts(options, a.settings.budget_us);
     rule->experts = choice.experts;
     if (a.quiet) continue;
     const std::string us = view::format_number(choice.us, 3);
@@ -126,80 +122,90 @@ void keep_within_budget(const RunArguments& a, const Dataset& data,
                  choice.most, us);
     else
       fmt::print(stderr, "{}: even --experts 1 takes some {} µs per sample, more than {}\n", c.name,
-                 us, a.budget_us);
+                 us, a.settings.budget_us);
   }
+}
+
+EvaluationOptions evaluation_of(const RunArguments& a, std::size_t steps) {
+  constexpr std::size_t weight_points = 120;  // more cannot be told apart
+  const StreamSettings& s = a.settings;
+  return {.steps = steps,
+          .warm_up = warm_up(a),
+          .horizon = s.horizon,
+          .stop_when_sustained = a.stop_when_sustained,
+          .weight_points = a.plot_weights.empty() ? 0 : weight_points,
+          .coverage = s.interval,
+          .surprise = s.surprise,
+          .alarm_rate = s.alarm_rate,
+          .keep_forecasts = !a.csv.empty(),
+          .hold_missing = s.missing == "hold",
+          .future = s.time.future,
+          .all_known_ahead = !a.preset.empty(),  // as published
+          .delay = a.delay,
+          .max_delay = s.max_delay,
+          .periods = periods_of(s.time)};
+}
+
+// Options that mean nothing where targets are classes.
+void refuse_what_is_for_numbers(const RunArguments& a) {
+  const std::vector<std::pair<bool, const char*>> options = {
+      {!a.preset.empty(), "--preset"},
+      {a.settings.horizon > 0, "--horizon"},
+      {a.settings.interval > 0, "--interval"},
+      {a.stop_when_sustained, "--stop-when-sustained"},
+      {!a.start.empty(), "--start"}};
+  for (const auto& [given, name] : options)
+    if (given)
+      throw std::invalid_argument(fmt::format(
+          "{} is for targets that are numbers, and the target of {} is a class; leave it away",
+          name, a.data));
 }
 
 void run(const RunArguments& a) {
   auto seeds = parse_seeds(a.seeds);
-  const auto periods = periods_of(a.time);
   if (!a.save.empty() && (a.learners.size() != 1 || seeds.size() != 1 || a.save == "-"))
     throw std::invalid_argument("--save is for one learner, one seed and a file");
   check_outputs(a);
-  const Learnt learnt_before = a.start.empty() ? Learnt{} : read_learnt(a.start);
-  const Learner* start = learnt_before.learner.get();
-  Dataset data;
-  try {
-    data = load_data(a, learnt_before.schema);
-  } catch (const ClassTarget&) {
-    return run_classes(a);
-  }
-  const std::vector<bool> named = known_ahead(data.schema, a.time.future);
-  const std::vector<bool> ahead = a.time.future.empty() ? std::vector<bool>{} : named;
-  use_rows_ahead(data, ahead);
-  const auto held =
-      a.missing == "hold" ? hold_last_inputs(data, ahead) : std::vector<std::size_t>{};
-  TimeChoice time = a.time;
-  if (start != nullptr && time.elapsed.empty()) time.elapsed = "as before";
+  Learnt before = a.start.empty() ? Learnt{} : read_learnt(a.start);
+  Dataset data = load_data(a, before.schema);
+  const bool classes = data.schema.has_classes();
+  if (classes) refuse_what_is_for_numbers(a);
+  if (!a.save.empty() && !data.keys.empty())
+    throw std::invalid_argument(
+        "--save keeps one learner, and with --key there is one for each; let 'kalstream stream "
+        "--checkpoint' keep them");
+  known_ahead(data.schema, a.settings.time.future);  // complains of names that are no inputs
+  TimeChoice time = a.settings.time;
+  if (before.learner && time.elapsed.empty()) time.elapsed = "as before";
   const std::string elapsed_remark = settle_elapsed(time, data);
-  const std::vector<bool> known = known_ahead(data.schema, a.time.future);
-  const std::vector<bool> future = a.time.future.empty() ? std::vector<bool>{} : known;
   const std::size_t steps = rows_to_run(a, data);
 
-  if (start) seeds = {start->recipe()->options.network.seed};
-  auto contenders =
-      start ? std::vector{started(a, *start, data)} : chosen(a, data, seeds.size(), steps);
-  if (a.experts > 0) check_is_for_auto("--experts", contenders);
-  if (a.budget_us > 0) check_is_for_auto("--budget-us", contenders);
+  if (before.learner) seeds = {before.learner->recipe()->options.network.seed};
+  auto contenders = before.learner ? std::vector{started(a, std::move(before.learner), data)}
+                                   : chosen(a, data, seeds.size(), steps);
+  if (a.settings.experts > 0) check_is_for_auto("--experts", contenders);
+  if (a.settings.budget_us > 0) check_is_for_auto("--budget-us", contenders);
   if (!a.plot_weights.empty()) check_is_for_mixtures("--plot-weights", contenders);
   check_inputs(data, contenders);
-  check_target_range(data, contenders, steps);
-  check_something_to_predict(data, steps);
-  if (a.stop_when_sustained) check_can_be_sustained(data);
-  std::unique_ptr<Learner> learnt;
-  const auto keep = [&](std::size_t, std::size_t, std::unique_ptr<Learner> learner) {
-    learnt = std::move(learner);
-  };
-  constexpr std::size_t weight_points = 120;  // more cannot be told apart
   ComparisonOptions options{
-      .seeds = seeds,
-      .evaluation = {.steps = steps,
-                     .warm_up = warm_up(a),
-                     .horizon = a.horizon,
-                     .stop_when_sustained = a.stop_when_sustained,
-                     .weight_points = a.plot_weights.empty() ? 0 : weight_points,
-                     .coverage = a.interval,
-                     .surprise = a.surprise,
-                     .alarm_rate = a.alarm_rate,
-                     .keep_forecasts = !a.csv.empty(),
-                     .known_ahead = future,
-                     .all_known_ahead = !a.preset.empty(),  // as published
-                     .periods = periods},
-      .jobs = a.jobs};
-  if (!a.save.empty()) options.on_finished = keep;
+      .seeds = seeds, .evaluation = evaluation_of(a, steps), .jobs = a.jobs};
+  if (!classes) {
+    check_target_range(data, contenders, steps);
+    check_something_to_predict(data, steps, options.evaluation.hold_missing);
+  }
+  if (a.stop_when_sustained) check_can_be_sustained(data);
+  std::optional<CalibratedLearner> learnt;
+  if (!a.save.empty())
+    options.on_finished = [&](std::size_t, std::size_t, Engine& engine) {
+      learnt = engine.take_learner();
+    };
   check_memory(contenders, data, options);
-  if (a.budget_us > 0) keep_within_budget(a, data, contenders);
+  if (a.settings.budget_us > 0) keep_within_budget(a, data, contenders);
 
   const auto outcomes = compare_with_progress(data.name, contenders, data, options,
                                               !a.quiet && view::is_terminal(stderr));
-
-  std::string remark = elapsed_remark;
-  if (a.horizon > 0 && a.preset.empty())
-    if (const std::string held_inputs = held_ahead(data.schema, known); !held_inputs.empty())
-      remark += (remark.empty() ? "" : "\n") + held_inputs;
-  const Timeline timeline = timeline_of(data, options.evaluation.known_ahead);
-  write_results(a, {data, held, steps, contenders, outcomes, timeline, remark});
-  if (!a.save.empty()) write_snapshot(a.save, *learnt, data.schema);
+  write_results(a, {data, steps, contenders, outcomes, elapsed_remark});
+  if (learnt) write_snapshot(a.save, learnt->learner(), data.schema);
 }
 
 }  // namespace

@@ -6,27 +6,17 @@
 #include "commands.h"
 #include "eval/contenders.h"
 #include "eval/parallel.h"
-#include "field_options.h"
-#include "kalstream/forecaster.h"
 #include "kalstream/settings.h"
+#include "stream_options.h"
 
 namespace kalstream::cli {
 namespace {
 
 void add_data_options(CLI::App& cmd, RunArguments& a) {
   add_data(cmd, a.data);
-  add_field_options(cmd, a.fields);
+  add_field_settings(cmd, a.settings);
   add_column_names(cmd, a.columns);
-  cmd.add_option(
-         "--missing", a.missing,
-         "Rows that lack inputs: refuse them (they are skipped), or hold the last values of "
-         "these inputs")
-      ->check(CLI::IsMember({"refuse", "hold"}))
-      ->capture_default_str();
-  cmd.add_option("--lags", a.lags,
-                 "So many past targets are inputs as well: for a time series, which needs no "
-                 "other inputs then")
-      ->check(whole_number(1, 1e5));
+  add_settings(cmd, a.settings, {"missing", "lags"});
   cmd.add_option("--steps", a.steps,
                  "Rows to use (default: all of a file, 5000 generated, the published number with "
                  "a preset)")
@@ -35,15 +25,13 @@ void add_data_options(CLI::App& cmd, RunArguments& a) {
                  "First rows to pass through without scoring or learning (default: none; 9 with a "
                  "preset, as published)")
       ->check(whole_number(0, 1e12));
-  cmd.add_option("--horizon", a.horizon,
-                 "Also score forecasts this many rows ahead (kNSE); inputs are held at their last "
-                 "values, but for those of --future")
-      ->check(whole_number(1, Forecaster::longest_horizon));
-  add_time_options(cmd, a.time);
-  cmd.add_option("--interval", a.interval,
-                 "Bounds around every prediction that hold this fraction of targets, e.g. 0.9")
-      ->check(CLI::Range(0.01, 0.999));
-  add_surprise(cmd, a.surprise, a.alarm_rate);
+  cmd.add_option("--delay", a.delay,
+                 "Targets come so many rows late: predictions and forecasts do without the last "
+                 "ones")
+      ->check(whole_number(1, ModelOptions::longest_delay));
+  add_settings(cmd, a.settings,
+               {"max-delay", "horizon", "period", "future", "elapsed", "interval", "surprise",
+                "alarm-rate"});
 }
 
 void add_learner_options(CLI::App& cmd, RunArguments& a) {
@@ -56,24 +44,8 @@ void add_learner_options(CLI::App& cmd, RunArguments& a) {
   cmd.add_option("--preset", a.preset,
                  "paper (the text) or authors (the published experiments), with the settings "
                  "published for this stream or, as authors:STREAM, for another");
-  cmd.add_option("--loss", a.loss,
-                 "What an error costs: squared; poisson, of counts; huber, where some are far off; "
-                 "quantile, for --set quantile=0.9 of the targets below")
-      ->check(CLI::IsMember(losses_of_numbers()))
-      ->capture_default_str();
-  cmd.add_option("--hidden", a.hidden, "Units (default 16); auto: a measure of its networks' size")
-      ->check(whole_number(1, 1e6));
-  cmd.add_option("--window", a.window, "Samples to back-propagate through (default 10)")
-      ->check(whole_number(1, 1e6));
-  CLI::Option* experts =
-      cmd.add_option("--experts", a.experts,
-                     "Networks that auto uses, the most useful first (default: all)")
-          ->check(whole_number(1, 1e3));
-  cmd.add_option("--budget-us", a.budget_us,
-                 "As many of them as keep a sample within this many microseconds on this machine; "
-                 "measured at the start")
-      ->check(whole_number(1, 1e9))
-      ->excludes(experts);
+  add_settings(cmd, a.settings, {"loss", "hidden", "window", "experts", "budget-us"});
+  cmd.get_option("--budget-us")->excludes(cmd.get_option("--experts"));
   cmd.add_option("--seeds", a.seeds, "How many random starts, or which: 10, 5..14")
       ->capture_default_str();
   cmd.add_option("--set", a.set,

@@ -7,32 +7,20 @@
 #include <string>
 #include <vector>
 
-#include "data/source.h"
 #include "scaling.h"
-#include "time_options.h"
+#include "stream/stream_settings.h"
 
 namespace kalstream::cli {
 
 struct RunArguments {
   std::string data;
-  FieldChoice fields;
   std::vector<std::string> columns;
-  TimeChoice time;
-  std::string missing = "refuse";
-  std::size_t lags = 0;
-  std::string loss = "squared";
+  StreamSettings settings;
   std::size_t steps = 0;
-  bool surprise = false;
-  double alarm_rate = 0;
-  std::size_t horizon = 0;
-  double interval = 0;
+  std::size_t delay = 0;
   std::optional<std::size_t> warm_up;
   std::vector<std::string> learners = {"auto"};
   std::string preset;
-  std::size_t hidden = 0;
-  std::size_t window = 0;
-  std::size_t experts = 0;
-  double budget_us = 0;
   std::string seeds = "1";
   std::vector<std::string> set;
   ScalingArguments scaling;

@@ -24,13 +24,23 @@ std::string plural(std::size_t n, const char* what) {
   return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
 }
 
+void print_class_tables(const RunReport& r) {
+  fmt::print("{}\nreliability of {}: how often it was right, by how sure it was\n{}",
+             class_table(r.outcomes), r.outcomes.front().name,
+             reliability_table(*r.outcomes.front().runs.front().classes));
+}
+
 void print_tables(const RunArguments& a, const RunReport& r) {
-  fmt::print("{}: {} rows, {}, {}; {}{}\n", r.data.source, r.steps,
+  fmt::print("{}: {} rows{}, {}, {}; {}{}\n", r.data.source, r.steps,
+             r.data.keys.empty()
+                 ? ""
+                 : fmt::format(" of {}", plural(r.outcomes.front().runs.front().timelines.size(),
+                                                "key")),
              plural(r.data.n_inputs(), "input"), plural(r.data.n_targets(), "target"),
              plural(r.outcomes.front().seeds.size(), "seed"),
-             a.interval > 0 ? fmt::format("; intervals for {:.4g} %", 100 * a.interval) : "");
-  const std::vector<double>& found = r.outcomes.front().runs.front().periods;
-  if (const std::string time = time_report(a.time, r.timeline, found); !time.empty())
+             a.settings.interval > 0 ? fmt::format("; intervals for {:.4g} %", 100 * a.settings.interval) : "");
+  const RunResult& first = r.outcomes.front().runs.front();
+  if (const std::string time = time_report(a.settings.time, first); !time.empty())
     fmt::print("{}\n", time);
   if (!a.preset.empty()) {
     const auto [experiment, published] = experiment_for(a.preset, r.data);
@@ -39,6 +49,7 @@ void print_tables(const RunArguments& a, const RunReport& r) {
                          : "nothing is published for this stream; the settings of",
                to_string(experiment));
   }
+  if (first.classes) return print_class_tables(r);
   fmt::print("{}", comparison_table(r.outcomes, {.sustained = a.stop_when_sustained ||
                                                               r.data.name == "addition"}));
   if (r.data.n_targets() > 1) fmt::print("\n{}", target_table(r.data, r.outcomes));
@@ -47,7 +58,7 @@ void print_tables(const RunArguments& a, const RunReport& r) {
 // How many rows were told, in each run.
 std::string remark_on_anomalies(const RunArguments& a, const std::vector<Outcome>& outcomes) {
   std::string text;
-  if (a.alarm_rate > 0)
+  if (a.settings.alarm_rate > 0)
     for (const Outcome& o : outcomes)
       for (std::size_t s = 0; s < o.seeds.size(); ++s)
         text += fmt::format("{}, seed {}: {} of {} rows are anomalies\n", o.name, o.seeds[s],
@@ -79,32 +90,40 @@ std::string remarks_on_options(const RunArguments& a, const Dataset& data,
 std::string remarks_on_fields(const Dataset& data) {
   std::string text;
   for (const std::string& remark : kalstream::remarks(data.schema)) text += remark + "\n";
-  if (data.labels > 0)
-    text += fmt::format(
-        "{} rows have but an id and the target of an earlier one: 'kalstream stream' learns them\n",
-        data.labels);
   return text;
 }
 
 // The step is in the report; what is unusual is told here.
 std::string remarks_on_time(const RunReport& r) {
-  std::string text;
-  for (std::size_t k = 1; k < r.timeline.remarks.size() && k < 5; ++k)
-    text += r.timeline.remarks[k] + "\n";
-  if (!r.timeline.remarks.empty() && r.timeline.found.empty())
-    text += r.timeline.remarks.front() + "\n";
-  return r.remark.empty() ? text : text + r.remark + "\n";
+  constexpr std::size_t most = 5;
+  std::string text = r.remark.empty() ? "" : r.remark + "\n";
+  std::size_t told = 0;
+  for (const std::string& remark : r.outcomes.front().runs.front().remarks) {
+    if (remark.find("the step between samples is") == 0 && told == 0) continue;
+    if (++told <= most) text += remark + "\n";
+  }
+  return text;
 }
 
 // How many inputs the last values stood in for, in the rows gone through.
 std::string remark_on_held(const RunReport& r) {
-  const auto held = r.held.first(std::min(r.steps, r.held.size()));
+  const std::vector<std::size_t>& held = r.outcomes.front().runs.front().held;
   const std::size_t n = std::accumulate(held.begin(), held.end(), std::size_t{0});
   if (n == 0) return {};
   const auto first = static_cast<std::size_t>(
       std::find_if(held.begin(), held.end(), [](std::size_t h) { return h > 0; }) - held.begin());
   return fmt::format("{} missing inputs were held at their last values (the first: {})\n", n,
                      place_of_row(r.data, first));
+}
+
+// Targets that came on their own, and no row waited for them.
+std::string remark_on_labels(const RunReport& r) {
+  const std::size_t late = r.outcomes.front().runs.front().late_labels;
+  if (late == 0) return {};
+  return fmt::format(
+      "{} targets came for no row that waited for them: unknown, there already, or later than "
+      "--max-delay\n",
+      late);
 }
 
 }  // namespace
@@ -134,18 +153,18 @@ void write_results(const RunArguments& a, const RunReport& r) {
     to == "-" ? fmt::print("{}", text()) : write_file(to, text());
   };
   write(a.json, [&] {
-    return results_json(r.data, r.contenders, a.interval, r.held, r.outcomes, &r.timeline);
+    return results_json(r.data, r.contenders, a.settings.interval, r.outcomes);
   });
-  write(a.csv, [&] { return predictions_csv(r.data, r.held, r.outcomes, &r.timeline); });
+  write(a.csv, [&] { return predictions_csv(r.data, r.outcomes); });
   write(a.plot, [&] { return learning_curves(r.data, r.outcomes); });
   write(a.plot_predictions,
-        [&] { return predictions_chart(r.data, r.outcomes, a.plot_rows, a.interval); });
+        [&] { return predictions_chart(r.data, r.outcomes, a.plot_rows, a.settings.interval); });
   write(a.plot_weights, [&] { return weight_curves(r.data, r.contenders, r.outcomes); });
   std::fflush(stdout);
   if (!a.quiet)
-    fmt::print(stderr, "{}{}{}{}{}{}", remarks_on_fields(r.data), remarks_on_time(r),
-               remark_on_held(r), remark_on_anomalies(a, r.outcomes),
-               remarks(r.data, r.outcomes, a.horizon), remarks_on_options(a, r.data, r.contenders));
+    fmt::print(stderr, "{}{}{}{}{}{}{}", remarks_on_fields(r.data), remarks_on_time(r),
+               remark_on_held(r), remark_on_labels(r), remark_on_anomalies(a, r.outcomes),
+               remarks(r.data, r.outcomes, a.settings.horizon), remarks_on_options(a, r.data, r.contenders));
 }
 
 }  // namespace kalstream::cli

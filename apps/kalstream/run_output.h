@@ -1,7 +1,6 @@
 // What `kalstream run` shows and writes.
 #pragma once
 
-#include <span>
 #include <string>
 #include <vector>
 
@@ -13,12 +12,10 @@ namespace kalstream::cli {
 /// Everything there is to tell of a run.
 struct RunReport {
   const Dataset& data;
-  std::span<const std::size_t> held;  ///< inputs, of every row; empty unless --missing hold
   std::size_t steps = 0;
   const std::vector<Contender>& contenders;
   const std::vector<Outcome>& outcomes;
-  const Timeline& timeline;
-  std::string remark;  ///< on inputs and their future; empty: none
+  std::string remark;  ///< on the elapsed time as an input; empty: none
 };
 
 /// Files that would be overwritten by mistake or cannot be written are found before the work.

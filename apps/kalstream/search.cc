@@ -13,10 +13,11 @@
 #include "data/source.h"
 #include "eval/contenders.h"
 #include "eval/parallel.h"
-#include "field_options.h"
 #include "io/atomic_file.h"
 #include "scaling.h"
 #include "search/grid.h"
+#include "stream_options.h"
+#include "time_options.h"
 #include "view/progress.h"
 #include "view/table.h"
 
@@ -27,13 +28,13 @@ namespace fs = std::filesystem;
 
 struct SearchArguments {
   std::string data;
-  FieldChoice fields;
-  std::size_t lags = 0;
+  std::vector<std::string> columns;
+  StreamSettings settings;
+  std::size_t delay = 0;
   std::string learner = "alg2";
   std::string preset;
   std::vector<std::string> grid;
   std::vector<std::string> set;
-  std::size_t hidden = 0;
   std::size_t steps = 1000;
   std::string seeds = "10";
   ScalingArguments scaling;
@@ -126,14 +127,26 @@ void search(const SearchArguments& a) {
   if (a.resume && a.out.empty())
     throw std::invalid_argument("--resume needs --out, the folder with the finished runs");
   const auto axes = axes_of(a);
-  const Dataset data = load(a.data, a.steps, {.fields = a.fields});
+  Dataset data = load(a.data, a.steps, read_options(a.settings, a.columns));
+  settle_elapsed(a.settings.time, data);
   auto contenders = make_contenders({a.learner}, a.preset, data);
   contenders.front().scaled = is_scaled(a.scaling, a.preset, contenders.front().options.rule);
-  if (a.hidden > 0) contenders.front().options.network.hidden = a.hidden;
-  if (a.lags > 0) set_lags(contenders, a.lags);
+  const StreamSettings& s = a.settings;
+  if (s.hidden > 0) contenders.front().options.network.hidden = s.hidden;
+  set_loss(contenders, s.loss);
+  if (s.lags > 0) set_lags(contenders, s.lags);
   for (const std::string& assignment : a.set) apply_setting(contenders, assignment, a.steps);
-  check_target_range(data, contenders, a.steps);
-  check_something_to_predict(data, a.steps);
+  const EvaluationOptions evaluation{
+      .steps = a.steps,
+      .warm_up = a.preset.empty() ? 0 : published_warm_up,
+      .hold_missing = s.missing == "hold",
+      .delay = a.delay,
+      .max_delay = s.max_delay,
+      .periods = periods_of(s.time)};
+  if (!data.schema.has_classes()) {
+    check_target_range(data, contenders, a.steps);
+    check_something_to_predict(data, a.steps, evaluation.hold_missing);
+  }
 
   const fs::path out = a.out;
   for (const std::string& file : {a.plot, a.json})
@@ -149,7 +162,7 @@ void search(const SearchArguments& a) {
       .contender = contenders.front(),
       .axes = axes,
       .seeds = parse_seeds(a.seeds),
-      .evaluation = {.steps = a.steps, .warm_up = a.preset.empty() ? 0 : published_warm_up}};
+      .evaluation = evaluation};
   const JobsOptions options{
       .directory = a.out.empty() ? fs::path() : out / "runs", .resume = a.resume, .jobs = a.jobs};
   const auto jobs = jobs_of(grid);
@@ -185,15 +198,17 @@ void add_search(CLI::App& app) {
                   "paper searched for this learner)");
   cmd->add_option("--preset", a->preset, "For what the grid leaves: paper or authors, as for run");
   cmd->add_option("--set", a->set, "key=value for what the grid leaves");
-  cmd->add_option("--hidden", a->hidden, "LSTM units (default 16)")->check(whole_number(1, 1e6));
   cmd->add_option("--steps", a->steps, "Rows to use, from the first on")
       ->check(whole_number(1, 1e12))
       ->capture_default_str();
   cmd->add_option("--seeds", a->seeds, "How many random starts, or which: 10, 31..40")
       ->capture_default_str();
-  add_field_options(*cmd, a->fields);
-  cmd->add_option("--lags", a->lags, "Past targets that are inputs as well, as for run")
-      ->check(whole_number(1, 1e5));
+  add_field_settings(*cmd, a->settings);
+  add_column_names(*cmd, a->columns);
+  cmd->add_option("--delay", a->delay, "Targets come so many rows late, as for run")
+      ->check(whole_number(1, ModelOptions::longest_delay));
+  add_settings(*cmd, a->settings,
+               {"max-delay", "missing", "period", "elapsed", "loss", "hidden", "lags"});
   add_scaling(*cmd, a->scaling);
   cmd->add_option("--jobs", a->jobs,
                   fmt::format("Runs at a time (default: {}, one per core)", default_jobs()))

@@ -6,7 +6,6 @@
 #include <optional>
 
 #include "commands.h"
-#include "field_options.h"
 #include "io/atomic_file.h"
 #include "io/snapshot_file.h"
 #include "serve/stream_page.h"

@@ -1,5 +1,7 @@
 #include "stream_options.h"
 
+#include <algorithm>
+
 #include "commands.h"
 
 namespace kalstream::cli {
@@ -37,10 +39,31 @@ CLI::Option* add(CLI::App& cmd, const StreamOption& option, std::vector<std::str
 
 }  // namespace
 
+void add_settings(CLI::App& cmd, StreamSettings& settings,
+                  std::initializer_list<std::string_view> names) {
+  for (const std::string_view name : names) {
+    const auto option = std::ranges::find(stream_options(), name, &StreamOption::name);
+    std::visit([&](auto* to) { add(cmd, *option, to); }, option->in(settings));
+  }
+}
+
+void add_field_settings(CLI::App& cmd, StreamSettings& settings) {
+  add_settings(cmd, settings,
+               {"target", "inputs", "category", "task", "classes", "time", "id", "key"});
+}
+
 void add_stream_settings(CLI::App& cmd, StreamSettings& settings) {
   for (const StreamOption& option : stream_options())
     std::visit([&](auto* to) { add(cmd, option, to); }, option.in(settings));
   cmd.get_option("--budget-us")->excludes(cmd.get_option("--experts"));
+}
+
+void add_column_names(CLI::App& command, std::vector<std::string>& names) {
+  command
+      .add_option("--columns", names,
+                  "Names of the columns, for CSV whose header does not come along")
+      ->delimiter(',')
+      ->allow_extra_args(false);
 }
 
 }  // namespace kalstream::cli

@@ -2,35 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "schema/future.h"
 
 namespace kalstream::cli {
 
-void add_time_options(CLI::App& command, TimeChoice& a) {
-  command
-      .add_option("--period", a.period,
-                  "The stream repeats itself after so many samples, e.g. 24,168; or none (default: "
-                  "what the times tell, or auto finds)")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  command
-      .add_option("--future", a.future,
-                  "Inputs that are known ahead of their time, so that forecasts may use them; "
-                  "others are held at their last values")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  command
-      .add_option("--elapsed", a.elapsed,
-                  "Whether the time since the sample before is an input (default: in a file, where "
-                  "samples come at no regular times; in a live stream, no)")
-      ->check(CLI::IsMember({"yes", "no"}));
-}
-
 std::string settle_elapsed(const TimeChoice& a, Dataset& data) {
-  fill_elapsed(data);
   if (has_elapsed(data.schema) || !a.elapsed.empty() || data.times.empty()) return {};
-  const Timeline timeline = timeline_of(data);
-  if (!timeline.found.empty() || !timeline.clock.is_irregular()) return {};
+  const auto clocks = clocks_of(data);
+  if (!std::ranges::all_of(clocks, [](const auto& c) { return c.second.is_irregular(); })) return {};
   add_elapsed(data);
   return "rows come at no regular times: the time since the row before is an input (--elapsed no: "
          "it is not)";
@@ -43,20 +24,23 @@ std::string period_text(const std::vector<double>& periods) {
   return text;
 }
 
-std::string time_report(const TimeChoice& a, const Timeline& line,
-                        const std::vector<double>& found) {
+std::string time_report(const TimeChoice& a, const RunResult& run) {
   std::string text;
   const auto add = [&](const std::string& part) { text += (text.empty() ? "" : "; ") + part; };
-  if (line.clock.has_started()) add("step: " + line.clock.text());
+  const bool is_one = run.timelines.size() == 1;
+  const StreamClock clock = is_one ? run.timelines.front().clock : StreamClock();
+  if (clock.has_started()) add("step: " + clock.text());
   const auto count = [&](std::size_t n, const char* what) {
     if (n > 0) add(fmt::format("{} {}", n, what));
   };
-  count(line.passed(), "missing steps were passed");
-  count(line.count(Timeline::Row::late), "late rows were left out");
-  count(line.count(Timeline::Row::repeated), "rows of a time that was there were left out");
-  count(line.count(Timeline::Row::ahead), "rows are ahead of their time");
+  count(run.passed_steps, "missing steps were passed");
+  count(run.late_rows, "late rows were left out");
+  count(run.repeated_rows, "rows of a time that was there were left out");
+  count(run.ahead_rows, "rows are ahead of their time");
+  if (!is_one) return text;
+  const std::vector<double>& found = run.periods;
   const auto told = periods_of(a);
-  const std::vector<double> by_times = line.clock.periods();
+  const std::vector<double> by_times = clock.periods();
   if (told)
     add(fmt::format("periods: {} (--period)", period_text(*told)));
   else if (!by_times.empty())

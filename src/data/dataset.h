@@ -36,7 +36,18 @@ struct Dataset {
   std::vector<std::int64_t> ticks;    ///< the same for a clock to follow (Sample::tick)
   Schema schema;                      ///< empty if generated
   Dialect dialect;                    ///< of lines of text
-  std::size_t labels = 0;  ///< rows that only bring an earlier one's target: not among these
+  std::vector<std::string> keys;      ///< of each row, the key of its model; empty: there is but one
+  std::vector<std::string> ids;       ///< of each row; empty: there are none
+  std::vector<std::string> classes;   ///< of each row, where the target is a class; "": missing
+  /// Records that only bring the target of an earlier row.
+  struct Label {
+    std::size_t before = 0;  ///< comes before this row
+    std::string key;
+    std::string id;
+    std::vector<double> d;
+    std::string name;  ///< of a class
+  };
+  std::vector<Label> labels;
 
   std::size_t n_inputs() const { return input_names.size(); }
   std::size_t n_targets() const { return target_names.size(); }

@@ -7,6 +7,7 @@
 
 #include "data/input_bytes.h"
 #include "data/record_file.h"
+#include "schema/future.h"
 #include "schema/rules.h"
 #include "schema/sample.h"
 
@@ -106,13 +107,11 @@ class Building {
       if (can_settle(record, choice_)) {
         Schema schema = like_.empty() ? settle(with_texts(record), choice_)
                                       : settle_as(like_, with_texts(record), choice_);
-        if (schema.has_classes())
-          throw ClassTarget(
-              path_ + ": the target " + shown(schema.target_names().front()) +
-              " is a class, which 'kalstream run', 'kalstream stream' and, in Python, "
-              "kalstream.sklearn.OnlineClassifier learn; where a number is wanted, "
-              "choose another with --target");
         leave_out_constants(schema);
+        elapsed_ = has_elapsed(schema);
+        has_ids_ = schema.find(Role::id) != nullptr;
+        data_.input_names = schema.input_names();
+        data_.target_names = schema.target_names();
         samples_.emplace(std::move(schema));
       }
     } catch (const SchemaError& error) {
@@ -162,15 +161,20 @@ class Building {
       if (!waiting_.empty() && !has_number(record)) return;  // units, and the like
       fail_at(path_, line, reader.problem());
     }
+    const Schema& schema = reader.schema();
     if (sample_.kind == Sample::Kind::label) {
-      ++data_.labels;
+      data_.labels.push_back({rows_, sample_.key, sample_.id, sample_.d, sample_.label});
       return;
     }
+    if (elapsed_) sample_.x.back() = 0;  // who takes the row fills it in
     data_.inputs.insert(data_.inputs.end(), sample_.x.begin(), sample_.x.end());
-    sample_.d.resize(reader.schema().outputs(), missing);
+    sample_.d.resize(data_.target_names.size(), missing);
     data_.targets.insert(data_.targets.end(), sample_.d.begin(), sample_.d.end());
     data_.lines.push_back(line);
-    if (reader.schema().find(Role::time) != nullptr) {
+    if (schema.find(Role::key) != nullptr) data_.keys.push_back(sample_.key);
+    if (has_ids_) data_.ids.push_back(sample_.id);
+    if (schema.has_classes()) data_.classes.push_back(sample_.label);
+    if (schema.find(Role::time) != nullptr) {
       data_.times.push_back(sample_.time);
       data_.moments.push_back(sample_.has_moment ? sample_.moment : Dataset::no_moment);
       data_.ticks.push_back(sample_.tick.value_or(Dataset::no_moment));
@@ -190,8 +194,7 @@ class Building {
 
   void finish() {
     const Schema& schema = samples_->schema();
-    data_.input_names = schema.input_names();
-    data_.target_names = schema.target_names();
+    data_.input_names = schema.input_names();  // categories have found their values
     for (const std::string& name : schema.names(Role::time))
       data_.time_name += (data_.time_name.empty() ? "" : " ") + name;
     data_.schema = schema;
@@ -208,6 +211,8 @@ class Building {
   std::string problem_;           // why it is not
   std::size_t problem_line_ = 0;
   std::optional<SampleReader> samples_;  // once it is
+  bool elapsed_ = false;                 // the last input is the time since the row before
+  bool has_ids_ = false;
   Sample sample_;
   Dataset data_;
 };

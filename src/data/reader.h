@@ -19,10 +19,6 @@ struct ReadOptions {
   Schema like;                       ///< what was learnt from before: the same fields, by name
 };
 
-/// The target is a class, which a dataset of numbers cannot hold.
-struct ClassTarget : DataError {
-  using DataError::DataError;
-};
 
 class RecordFile;
 /// The records of a file (data/record_file.h). Throws DataError.

@@ -6,12 +6,20 @@
 #include <string>
 #include <vector>
 
-#include "data/dataset.h"
-#include "eval/outlook.h"
-#include "eval/timeline.h"
-#include "kalstream/forecaster.h"
+#include "engine/answer.h"
 
 namespace kalstream {
+
+/// Forecasts of the past, one lead: made after every row, scored when the target had come. Errors
+/// are roots of mean squares, over all targets.
+struct LeadScore {
+  std::size_t lead = 0;  ///< 0: all leads together
+  std::size_t count = 0;
+  double rmse = 0;
+  std::vector<double> rival_rmse;  ///< on the same rows
+  double coverage = 0;             ///< of the bounds; NaN without
+  double median_width = 0;
+};
 
 /// Rivals: the last value, and for each period the value a whole number of periods before,
 ///
@@ -21,15 +29,19 @@ namespace kalstream {
 /// fewer than 4,000.
 class Backtest {
  public:
-  Backtest(const Dataset& data, std::size_t history, std::size_t horizon,
+  /// `history` rows with `outputs` targets each will come.
+  Backtest(std::size_t history, std::size_t outputs, std::size_t horizon,
            const std::vector<double>& periods, double coverage);
+
+  /// The target of this place in the timeline is known. Places come in their order, each before
+  /// what was forecast after it.
+  void add_target(std::size_t place, std::span<const double> d);
+  /// What was forecast after row t, which has this place.
+  void add_forecast(std::size_t place, std::size_t t, const Answer& said);
 
   /// Periods that were found only in the end, as rivals beside those there are: scored on the rows
   /// where they are known.
-  void add_periods(const Timeline& timeline, const std::vector<double>& periods);
-
-  /// What was said after row t.
-  void add(const Timeline& timeline, std::size_t t, const Forecaster& said);
+  void add_periods(const std::vector<double>& periods);
 
   const std::vector<std::string>& rivals() const { return names_; }
   std::vector<LeadScore> scores() const;
@@ -44,18 +56,28 @@ class Backtest {
     std::vector<double> widths;  // some of them
   };
 
-  void add_lead(const Timeline& timeline, std::size_t t, std::size_t lead, const Forecaster& said);
-  LeadScore score(std::size_t lead, const Sums& sums) const;
-  std::span<const double> targets_at(const Timeline& timeline, std::size_t place) const;
+  struct Forecast {
+    std::size_t place = 0;
+    std::vector<double> value;  // empty: nothing was forecast
+    std::vector<Interval> bounds;
+  };
 
-  const Dataset& data_;
+  bool add_rival(double period);
+  void add_lead(const Forecast& said, std::size_t lead, std::span<const double> d);
+  LeadScore score(std::size_t lead, const Sums& sums) const;
+  std::span<const double> target_at(std::size_t place) const;
+
   std::size_t history_;
+  std::size_t n_d_;
   std::size_t first_;  // row
   std::size_t keep_every_;
   std::vector<std::size_t> periods_;  // in steps; 0: the last value
   std::vector<std::string> names_;
   bool bounded_;
   std::vector<Sums> leads_;
+  std::vector<Forecast> recent_;         // the last `horizon` of them, by place
+  std::vector<double> targets_;          // by place; NaN: missing
+  std::vector<std::size_t> made_after_;  // places
 };
 
 }  // namespace kalstream

@@ -15,15 +15,30 @@ LearnerOptions options_on(const Contender& contender, const Dataset& data) {
   LearnerOptions options = contender.options;
   options.network.inputs = data.n_inputs();
   options.network.outputs = data.n_targets();
+  if (!data.schema.has_classes()) return options;
+  options.network.outputs = data.schema.outputs();
+  options.loss.kind = Loss::Kind::cross_entropy;
   return options;
 }
 
 std::unique_ptr<Learner> make_contender(const Contender& contender, const Dataset& data,
                                         std::uint64_t seed) {
-  if (contender.start != nullptr) return contender.start->clone();
   LearnerOptions options = options_on(contender, data);
   options.network.seed = seed;
-  return contender.scaled ? make_scaled_learner(options) : make_learner(options);
+  return make_from({.options = options, .scaled = contender.scaled});
+}
+
+EngineOptions engine_for(const Contender& contender, std::uint64_t seed) {
+  EngineOptions engine;
+  engine.start = contender.start;
+  engine.recipe = [contender, seed](std::size_t inputs, std::size_t outputs) {
+    Recipe recipe{.options = contender.options, .scaled = contender.scaled};
+    recipe.options.network.inputs = inputs;
+    recipe.options.network.outputs = outputs;
+    recipe.options.network.seed = seed;
+    return recipe;
+  };
+  return engine;
 }
 
 std::vector<Outcome> compare(const std::vector<Contender>& contenders, const Dataset& data,
@@ -39,22 +54,24 @@ std::vector<Outcome> compare(const std::vector<Contender>& contenders, const Dat
   }
 
   const double scale =
-      target_variance(data, options.evaluation.steps == 0 ? data.rows() : options.evaluation.steps);
+      target_variance(data, options.evaluation.steps == 0 ? data.rows() : options.evaluation.steps,
+                      options.evaluation.hold_missing);
   const std::size_t seeds = options.seeds.size();
   parallel_for(contenders.size() * seeds, options.jobs, [&](std::size_t task) {
     const std::size_t c = task / seeds;
     const std::size_t s = task % seeds;
-    auto learner = make_contender(contenders[c], data, options.seeds[s]);
     std::size_t reported = 0;
     const auto on_step = [&](std::size_t t, double mean_squared_error) {
       progress(c, s, t - reported, mean_squared_error / scale);
       reported = t;
     };
     RunResult& run = outcomes[c].runs[s];
-    run = progress ? evaluate(*learner, data, options.evaluation, on_step)
-                   : evaluate(*learner, data, options.evaluation);
+    const auto finished = [&](Engine& engine) {
+      if (options.on_finished) options.on_finished(c, s, engine);
+    };
+    run = evaluate(engine_for(contenders[c], options.seeds[s]), data, options.evaluation,
+                   progress ? on_step : std::function<void(std::size_t, double)>{}, finished);
     if (progress) progress(c, s, run.steps - reported, run.nse);
-    if (options.on_finished) options.on_finished(c, s, std::move(learner));
   });
   return outcomes;
 }
@@ -148,6 +165,13 @@ Summary summarise(const Outcome& outcome) {
   s.rmse_mean = mean_over(outcome.runs, [](const RunResult& r) { return r.rmse; });
   s.mae_mean = mean_over(outcome.runs, [](const RunResult& r) { return r.mae; });
   s.bounds = mean_bounds(outcome.runs, [](const RunResult& r) { return r.bounds; });
+  const auto over_classes = [&](double ClassErrors::*field) {
+    return mean_over(outcome.runs, [&](const RunResult& r) {
+      return r.classes ? r.classes->scores.errors().*field : ClassErrors::unknown;
+    });
+  };
+  s.log_loss_mean = over_classes(&ClassErrors::log_loss);
+  s.accuracy_mean = over_classes(&ClassErrors::accuracy);
   s.update_fraction = mean(fraction);
   s.us_per_step = median(us);
   s.seconds = median(seconds);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/engine.h"
 #include "eval/progressive.h"
 
 namespace kalstream {
@@ -16,16 +17,15 @@ struct Contender {
   LearnerOptions options;  ///< inputs, outputs and seed are filled in by compare
   bool scaled = false;     ///< made by make_scaled_learner
   /// A learner of these options to go on from; nullptr: every run makes its own.
-  const Learner* start = nullptr;
+  std::shared_ptr<const CalibratedLearner> start = {};
 };
 
 struct ComparisonOptions {
   std::vector<std::uint64_t> seeds = {1};
   EvaluationOptions evaluation;
   std::size_t jobs = 0;  ///< 0: one per core
-  /// Takes over the learner of (contender, seed's place) when its run is over. Called from several
-  /// threads.
-  std::function<void(std::size_t, std::size_t, std::unique_ptr<Learner>)> on_finished = {};
+  /// Sees the engine of (contender, seed's place) when its run is over. Called from several threads.
+  std::function<void(std::size_t, std::size_t, Engine&)> on_finished = {};
 };
 
 /// All runs of one contender, in the order of the seeds.
@@ -48,6 +48,7 @@ struct Summary {
   double rmse_mean = 0, mae_mean = 0;
   BoundsScore bounds;  ///< means over the runs; NaN without intervals
   double knse_mean = 0, knse_band_middle = 0, knse_band_half = 0;  ///< NaN without a horizon
+  double log_loss_mean = 0, accuracy_mean = 0;  ///< NaN unless targets are classes
   double update_fraction = 0;
   double us_per_step = 0;
   double seconds = 0;           ///< of the median run
@@ -59,12 +60,15 @@ struct Summary {
 /// NaN). Called from several threads.
 using ComparisonProgress = std::function<void(std::size_t, std::size_t, std::size_t, double)>;
 
-/// A contender's options with the sizes of this stream.
+/// A contender's options with the sizes of this stream, and its loss where targets are classes.
 LearnerOptions options_on(const Contender& contender, const Dataset& data);
 
 /// The learner a contender stands for, on this stream, with this seed.
 std::unique_ptr<Learner> make_contender(const Contender& contender, const Dataset& data,
                                         std::uint64_t seed);
+
+/// What makes the learners a contender stands for, on any stream, with this seed.
+EngineOptions engine_for(const Contender& contender, std::uint64_t seed);
 
 /// Runs every contender with every seed, in parallel. Throws std::invalid_argument, naming the
 /// contender, before anything runs if its options are wrong.

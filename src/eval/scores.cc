@@ -33,14 +33,14 @@ void for_each_scored_row(const Predicted& run, const auto& act) {
     if (!std::isnan(run.squared_error[t])) act(t);
 }
 
-TargetScore score_target(const Dataset& data, const Predicted& run, std::size_t k) {
-  const std::size_t n_d = data.n_targets();
+TargetScore score_target(const Predicted& run, std::size_t k) {
+  const std::size_t n_d = run.targets;
   std::vector<double> targets;
   double squares = 0;
   double magnitudes = 0;
   BoundsCount bounds;
   for_each_scored_row(run, [&](std::size_t t) {
-    const double d = data.d(t)[k];
+    const double d = run.target[t * n_d + k];
     const double e = d - run.prediction[t * n_d + k];
     targets.push_back(d);
     squares += e * e;
@@ -57,19 +57,19 @@ TargetScore score_target(const Dataset& data, const Predicted& run, std::size_t 
 
 }  // namespace
 
-std::vector<TargetScore> score_targets(const Dataset& data, const Predicted& run) {
+std::vector<TargetScore> score_targets(const Predicted& run) {
   std::vector<TargetScore> scores;
-  for (std::size_t k = 0; k < data.n_targets(); ++k) scores.push_back(score_target(data, run, k));
+  for (std::size_t k = 0; k < run.targets; ++k) scores.push_back(score_target(run, k));
   return scores;
 }
 
-BoundsScore score_bounds(const Dataset& data, const Predicted& run) {
+BoundsScore score_bounds(const Predicted& run) {
   if (run.low.empty()) return {};
-  const std::size_t n_d = data.n_targets();
+  const std::size_t n_d = run.targets;
   BoundsCount bounds;
   for_each_scored_row(run, [&](std::size_t t) {
     for (std::size_t k = 0; k < n_d; ++k)
-      bounds.add(run.low[t * n_d + k], data.d(t)[k], run.high[t * n_d + k]);
+      bounds.add(run.low[t * n_d + k], run.target[t * n_d + k], run.high[t * n_d + k]);
   });
   return bounds.score();
 }

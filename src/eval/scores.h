@@ -6,8 +6,6 @@
 #include <span>
 #include <vector>
 
-#include "data/dataset.h"
-
 namespace kalstream {
 
 /// Of bounds around predictions; NaN where there were none.
@@ -27,9 +25,11 @@ struct TargetScore {
   BoundsScore bounds;
 };
 
-/// What a run said of its first rows: rows × targets each; those that count are the ones whose
+/// What a run said of its rows, and what came: rows × targets each. Those rows count whose
 /// `squared_error`, one number per row, is not NaN.
 struct Predicted {
+  std::span<const double> target;
+  std::size_t targets = 1;  ///< of a row
   std::span<const double> squared_error;
   std::span<const double> prediction;
   std::span<const double> low;  ///< empty: no bounds
@@ -37,9 +37,9 @@ struct Predicted {
 };
 
 /// Each target by itself.
-std::vector<TargetScore> score_targets(const Dataset& data, const Predicted& run);
+std::vector<TargetScore> score_targets(const Predicted& run);
 
 /// The bounds of all targets together.
-BoundsScore score_bounds(const Dataset& data, const Predicted& run);
+BoundsScore score_bounds(const Predicted& run);
 
 }  // namespace kalstream

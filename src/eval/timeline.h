@@ -1,4 +1,4 @@
-// What times say of the rows of a dataset: which are missing, late, or ahead of their time.
+// What the times of a stream's rows have told: which rows were taken, and which steps are missing.
 #pragma once
 
 #include <cstddef>
@@ -6,6 +6,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "data/dataset.h"
@@ -13,54 +14,39 @@
 
 namespace kalstream {
 
-/// As a live stream would hear of it, row by row (engine/clock.h). Where rows have no times, all
-/// that can be used are taken, one after the other.
-///
-/// Places count the steps a learner goes through: rows that are taken, and those that are missing
-/// between them.
+/// What became of a row.
+enum class RowKind : std::uint8_t {
+  taken,
+  skipped,   ///< it could not be used, such as for a missing input
+  late,      ///< its time had passed
+  repeated,  ///< it has the time of the row before
+  ahead,     ///< it only brings inputs, ahead of their time
+};
+
+/// The steps that one model went through: rows that were taken, and steps between them that no row
+/// was there for. A place counts these steps from 0.
 struct Timeline {
-  enum class Row : std::uint8_t {
-    taken,
-    skipped,   ///< an input is missing
-    late,      ///< its time had passed
-    repeated,  ///< it has the time of the one before
-    ahead,     ///< only brings inputs, ahead of their time
-  };
   static constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
 
-  struct Found {
-    std::size_t row = 0;           ///< whose time told the step, or another than before …
+  struct StepChange {
+    std::size_t row = 0;           ///< whose time told the step between rows, …
     std::optional<TimeStep> step;  ///< … or that there is none any more
-    std::vector<double> periods;
-    bool is_news = false;  ///< the periods are others than before: learners are to be told
   };
 
-  std::vector<Row> kind;              ///< of each row
-  std::vector<std::size_t> missing;   ///< steps before each row that no row is there for
-  std::vector<std::size_t> place;     ///< of each row that is taken
-  std::vector<std::size_t> row_at;    ///< each place: a row that is taken or was ahead, or none
-  std::vector<double> usual_elapsed;  ///< seconds between rows, as known at each; empty: not asked
-  std::vector<Found> found;
+  std::string key;                  ///< of the model; empty: there is but one
+  std::vector<std::size_t> row_at;  ///< of each place the row that was taken, or none
+  std::vector<StepChange> steps;
   StreamClock clock;  ///< after the last row
-  std::vector<std::string> remarks;
 
   /// As it was known after row t.
   std::optional<TimeStep> step_at(std::size_t t) const;
-  std::size_t count(Row which) const;
-  std::size_t passed() const;  ///< steps no row was there for
+  bool is_irregular() const { return steps.empty() && clock.is_irregular(); }
 };
 
-/// `known_ahead`: for every input whether it may be known ahead; empty: none. Without times, rows
-/// are ahead where no target comes after them.
-Timeline timeline_of(const Dataset& data, const std::vector<bool>& known_ahead = {});
-
-/// Of a dataset whose last input is the elapsed time: puts it there. Nothing looks ahead.
-void fill_elapsed(Dataset& data);
+/// The clocks after all rows that have their inputs, by key; nothing else of the timelines.
+std::unordered_map<std::string, Timeline> clocks_of(const Dataset& data);
 
 /// Makes the time since the row before an input, the last one.
 void add_elapsed(Dataset& data);
-
-/// The moments of rows for a clock; nothing for those without.
-std::vector<std::optional<std::int64_t>> ticks_of(const Dataset& data);
 
 }  // namespace kalstream

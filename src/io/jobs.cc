@@ -162,16 +162,15 @@ std::vector<RunResult> run_jobs(const std::vector<Job>& jobs, const JobsOptions&
   parallel_for(todo.size(), options.jobs, [&](std::size_t task) {
     const std::size_t k = todo[task];
     const Job& job = jobs[k];
-    const auto learner = make_contender(job.contender, *job.data, job.seed);
     const double per_step = estimated_step_cost(options_on(job.contender, *job.data));
     double reported = 0;
     const auto report = [&](double done) {
       if (options.on_progress) options.on_progress(job, done - reported);
       reported = done;
     };
-    RunResult run = evaluate(*learner, *job.data, job.evaluation, [&](std::size_t t, double) {
-      report(static_cast<double>(t) * per_step);
-    });
+    RunResult run =
+        evaluate(engine_for(job.contender, job.seed), *job.data, job.evaluation,
+                 [&](std::size_t t, double) { report(static_cast<double>(t) * per_step); });
     report(cost[k]);  // an early end is an end
     run.prediction = {};
     run.targets = {};

@@ -16,27 +16,30 @@ namespace {
 /// All lines of a comparison.
 class PredictionsCsv {
  public:
-  PredictionsCsv(const Dataset& data, std::span<const std::size_t> held, const RunResult& like,
-                 const Timeline* timeline)
+  PredictionsCsv(const Dataset& data, const RunResult& like)
       : data_(data),
-        held_(held),
-        timeline_(data.times.empty() ? nullptr : timeline),
         horizon_(like.forecasts.horizon),
         bounds_(!like.low.empty()),
         surprise_(!like.surprise.empty()),
-        alarm_rate_(like.alarm_rate) {}
+        held_(!like.held.empty()),
+        alarm_rate_(like.alarm_rate),
+        classes_(like.classes ? like.classes->names : std::vector<std::string>{}) {}
 
   void write_header() {
     text("learner,seed,step");
+    if (!data_.keys.empty()) text(",key");
     if (!data_.times.empty())
       text(',' + csv_field(data_.time_name.empty() ? "time" : data_.time_name));
-    if (!held_.empty()) text(",held");
+    if (held_) text(",held");
     name("target");
-    name_with_bounds("prediction");
+    if (data_.classes.empty())
+      name_with_bounds("prediction");
+    else
+      for (const std::string& c : classes_) text(',' + csv_field("probability_" + c));
     if (surprise_) name("surprise");
     if (alarm_rate_ > 0) text(",anomaly");
     for (std::size_t h = 1; h <= horizon_; ++h) {
-      if (timeline_ != nullptr) text(fmt::format(",forecast_{}_time", h));
+      if (!data_.times.empty()) text(fmt::format(",forecast_{}_time", h));
       name_with_bounds(fmt::format("forecast_{}", h));
     }
     text("\n");
@@ -46,16 +49,22 @@ class PredictionsCsv {
     const std::size_t n_d = data_.n_targets();
     for (std::size_t t = 0; t < run.steps; ++t) {
       text(fmt::format("{},{},{}", learner, seed, t + 1));
+      if (!data_.keys.empty()) text(',' + csv_field(data_.keys[t]));
       if (!data_.times.empty()) text(',' + csv_field(data_.times[t]));
-      if (!held_.empty()) text(fmt::format(",{}", held_[t]));
-      numbers(data_.targets, t * n_d);
-      numbers_with_bounds(run.prediction, run.low, run.high, t * n_d);
+      if (held_) text(fmt::format(",{}", run.held[t]));
+      if (run.classes) {
+        text(',' + csv_field(data_.classes[t]));
+        probabilities(*run.classes, t);
+      } else {
+        numbers(run.target, t * n_d);
+        numbers_with_bounds(run.prediction, run.low, run.high, t * n_d);
+      }
       if (surprise_) numbers(run.surprise, t * n_d);
       if (alarm_rate_ > 0) anomaly(run, t);
       const KeptForecasts& f = run.forecasts;
-      if (timeline_ != nullptr && horizon_ > 0) know_times(t);
+      if (horizon_ > 0) know_times(run, t);
       for (std::size_t h = 0; h < horizon_; ++h) {
-        if (timeline_ != nullptr)
+        if (!data_.times.empty())
           text(',' + (step_ ? csv_field(times_.write(step_->after(data_.ticks[t], h + 1)))
                             : std::string()));
         numbers_with_bounds(f.value, f.low, f.high, (t * horizon_ + h) * n_d);
@@ -70,11 +79,22 @@ class PredictionsCsv {
   void text(std::string_view text) { out_.append(text.data(), text.data() + text.size()); }
 
   // Of the steps after row t.
-  void know_times(std::size_t t) {
-    const bool taken = timeline_->kind[t] == Timeline::Row::taken;
-    const bool dated = data_.ticks[t] != Dataset::no_moment;
-    step_ = taken && dated ? timeline_->step_at(t) : std::nullopt;
+  void know_times(const RunResult& run, std::size_t t) {
+    step_.reset();
+    if (data_.times.empty() || run.timelines.size() != 1) return;
+    if (run.kind[t] == RowKind::taken && data_.ticks[t] != Dataset::no_moment)
+      step_ = run.timelines.front().step_at(t);
     if (step_) times_ = TimeText(data_.times[t], data_.ticks[t], data_.schema.time_form);
+  }
+
+  // Of all classes that came in the end; those that had not yet come have none.
+  void probabilities(const ClassResult& of, std::size_t t) {
+    const auto p =
+        std::span(of.probability).subspan(of.begins[t], of.begins[t + 1] - of.begins[t]);
+    for (std::size_t k = 0; k < classes_.size(); ++k) {
+      text(",");
+      if (k < p.size()) fmt::format_to(std::back_inserter(out_), "{}", p[k]);
+    }
   }
 
   // One column per target, which is only named where there are several.
@@ -106,29 +126,28 @@ class PredictionsCsv {
   // Nothing where there is no target.
   void anomaly(const RunResult& run, std::size_t t) {
     text(",");
-    if (!all_finite(data_.d(t))) return;
     const std::size_t n_d = data_.n_targets();
+    if (!all_finite(std::span(run.target).subspan(t * n_d, n_d))) return;
     const auto surprise = std::span(run.surprise).subspan(t * n_d, n_d);
     text(Surprise::is_anomaly(surprise, alarm_rate_) ? "1" : "0");
   }
 
   const Dataset& data_;
-  std::span<const std::size_t> held_;
-  const Timeline* timeline_;  // nullptr: there are no times
   std::optional<TimeStep> step_;
   TimeText times_;
   std::size_t horizon_;
   bool bounds_;
   bool surprise_;
+  bool held_;
   double alarm_rate_;
+  std::vector<std::string> classes_;
   fmt::memory_buffer out_;
 };
 
 }  // namespace
 
-std::string predictions_csv(const Dataset& data, std::span<const std::size_t> held,
-                            const std::vector<Outcome>& outcomes, const Timeline* timeline) {
-  PredictionsCsv csv(data, held, outcomes.front().runs.front(), timeline);
+std::string predictions_csv(const Dataset& data, const std::vector<Outcome>& outcomes) {
+  PredictionsCsv csv(data, outcomes.front().runs.front());
   csv.write_header();
   for (const Outcome& outcome : outcomes)
     for (std::size_t s = 0; s < outcome.seeds.size(); ++s)

@@ -51,6 +51,8 @@ Json summary_json(const Summary& s) {
           {"knse_mean", number(s.knse_mean)},
           {"knse_band_middle", number(s.knse_band_middle)},
           {"knse_band_half", number(s.knse_band_half)},
+          {"log_loss_mean", number(s.log_loss_mean)},
+          {"accuracy_mean", number(s.accuracy_mean)},
           {"update_fraction", number(s.update_fraction)},
           {"us_per_step", number(s.us_per_step)},
           {"sustained_median", number(s.sustained_median)},
@@ -74,13 +76,35 @@ Json run_json(const std::string& learner, std::uint64_t seed, const RunResult& r
           {"update_fraction", run.update_fraction}};
 }
 
-Json time_json(const Timeline& timeline) {
-  return {{"step", timeline.clock.text()},
-          {"periods", timeline.clock.periods()},
-          {"missing_steps", timeline.passed()},
-          {"late", timeline.count(Timeline::Row::late)},
-          {"repeated", timeline.count(Timeline::Row::repeated)},
-          {"ahead", timeline.count(Timeline::Row::ahead)}};
+Json time_json(const RunResult& run) {
+  Json time = Json::object();
+  if (run.timelines.size() == 1) {
+    time["step"] = run.timelines.front().clock.text();
+    time["periods"] = run.timelines.front().clock.periods();
+  }
+  time["missing_steps"] = run.passed_steps;
+  time["late"] = run.late_rows;
+  time["repeated"] = run.repeated_rows;
+  time["ahead"] = run.ahead_rows;
+  return time;
+}
+
+Json classes_json(const ClassResult& classes) {
+  const ClassErrors e = classes.scores.errors();
+  Json json{{"names", classes.names},
+            {"log_loss", number(e.log_loss)},
+            {"accuracy", number(e.accuracy)},
+            {"kappa", number(e.kappa)},
+            {"auc", number(e.auc)},
+            {"f1", number(e.f1)},
+            {"calibration", number(e.calibration)},
+            {"recent_log_loss", number(e.recent_log_loss)},
+            {"recent_accuracy", number(e.recent_accuracy)},
+            {"reliability", Json::array()}};
+  for (const ReliabilityBin& bin : classes.scores.reliability())
+    json["reliability"].push_back(
+        {{"count", bin.count}, {"confidence", bin.confidence}, {"accuracy", bin.accuracy}});
+  return json;
 }
 
 // As --set takes them.
@@ -101,8 +125,7 @@ Json experts_json(const LearnerOptions& options, const std::vector<double>& weig
 }  // namespace
 
 std::string results_json(const Dataset& data, const std::vector<Contender>& contenders,
-                         double nominal, std::span<const std::size_t> held,
-                         const std::vector<Outcome>& outcomes, const Timeline* timeline) {
+                         double nominal, const std::vector<Outcome>& outcomes) {
   Json root{{"data",
              {{"source", data.source},
               {"rows", data.rows()},
@@ -111,8 +134,9 @@ std::string results_json(const Dataset& data, const std::vector<Contender>& cont
             {"version", version()},
             {"summary", Json::array()},
             {"runs", Json::array()}};
-  if (timeline != nullptr && timeline->clock.has_started())
-    root["data"]["time"] = time_json(*timeline);
+  const RunResult& first = outcomes.front().runs.front();
+  if (!data.keys.empty()) root["data"]["keys"] = first.timelines.size();
+  if (!data.times.empty()) root["data"]["time"] = time_json(first);
   for (std::size_t c = 0; c < outcomes.size(); ++c) {
     const Outcome& outcome = outcomes[c];
     const LearnerOptions options = options_on(contenders[c], data);
@@ -125,13 +149,13 @@ std::string results_json(const Dataset& data, const std::vector<Contender>& cont
       const RunResult& run = outcome.runs[s];
       root["runs"].push_back(run_json(outcome.name, outcome.seeds[s], run));
       Json& last = root["runs"].back();
-      if (!held.empty()) {
-        const auto rows = held.first(run.steps);
-        last["held"] = std::accumulate(rows.begin(), rows.end(), std::size_t{0});
-      }
+      if (!run.held.empty())
+        last["held"] = std::accumulate(run.held.begin(), run.held.end(), std::size_t{0});
+      if (run.late_labels > 0) last["late_labels"] = run.late_labels;
       if (run.alarm_rate > 0) last["anomalies"] = run.anomalies;
       add_bounds(last, run.bounds, nominal);
       last["targets"] = targets_json(data, run.targets, nominal);
+      if (run.classes) last["classes"] = classes_json(*run.classes);
       if (!run.periods.empty()) last["periods"] = run.periods;
       if (!run.weights.empty()) last["experts"] = experts_json(options, run.weights);
     }

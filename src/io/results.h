@@ -1,7 +1,6 @@
 // Results for machines: JSON of a comparison, CSV of every prediction.
 #pragma once
 
-#include <span>
 #include <string>
 #include <vector>
 
@@ -9,17 +8,14 @@
 
 namespace kalstream {
 
-/// {"data":{…},"summary":[…],"runs":[…]}; numbers that do not exist are null. The outcomes are
-/// those of the contenders, in their order. `nominal` is the coverage that was asked for, 0 if
-/// none; `held` are the inputs that were held in each row; empty if none may be.
+/// {"data":{…},"summary":[…],"runs":[…]}, of the same shape whatever the target is; numbers that do
+/// not exist are null. The outcomes are those of the contenders, in their order. `nominal` is the
+/// coverage that was asked for, 0 if none.
 std::string results_json(const Dataset& data, const std::vector<Contender>& contenders,
-                         double nominal, std::span<const std::size_t> held,
-                         const std::vector<Outcome>& outcomes, const Timeline* timeline = nullptr);
+                         double nominal, const std::vector<Outcome>& outcomes);
 
 /// One line per learner, seed and step: what was predicted and what came, with the bounds and the
 /// forecasts there are. What `stream` answers, too, has the same name here.
-std::string predictions_csv(const Dataset& data, std::span<const std::size_t> held,
-                            const std::vector<Outcome>& outcomes,
-                            const Timeline* timeline = nullptr);
+std::string predictions_csv(const Dataset& data, const std::vector<Outcome>& outcomes);
 
 }  // namespace kalstream
