@@ -162,7 +162,6 @@ class StreamModel {
   void exchange(Archive& archive);
   void exchange_classes(Archive& archive);
   void exchange_waiting(Archive& archive);
-  void exchange_old_forecasts(Archive& archive);
   void exchange_time(Archive& archive);
 
   std::unique_ptr<Learner> learner_;

@@ -87,24 +87,19 @@ void StreamModel::exchange_classes(Archive& archive) {
 void StreamModel::exchange(Archive& archive) {
   archive.require(!owed_);
   const std::size_t n_d = learner_->outputs();
-  const bool old = archive.format() < 3;
-  std::uint64_t line = 0;  // the last that it took: now the whole stream has but one place
-  if (old) archive.count(line);
   archive.count(samples_);
   archive.count(settled_, samples_);
   archive.flag(target_known_);
-  old ? scores_.exchange_errors(archive) : scores_.exchange(archive);
+  scores_.exchange(archive);
   archive.flag(options_.learns);
   archive.number(options_.coverage, Archive::fraction);
   archive.count(options_.horizon, ModelOptions::longest_horizon);
   archive.count(options_.max_delay, ModelOptions::longest_delay);
   archive.require(options_.coverage < 1);
 
-  if (archive.format() >= 4) {
-    archive.flag(options_.surprise);
-    archive.number(options_.alarm_rate, Archive::fraction);
-    archive.count(passed_, samples_);
-  }
+  archive.flag(options_.surprise);
+  archive.number(options_.alarm_rate, Archive::fraction);
+  archive.count(passed_, samples_);
   exchange_classes(archive);
   exchange_waiting(archive);
   if (archive.reading()) {
@@ -114,15 +109,12 @@ void StreamModel::exchange(Archive& archive) {
   }
   for (Surprise& s : surprise_) s.exchange(archive);
   for (Intervals& i : intervals_) i.exchange(archive);
-  if (archive.format() < 4) exchange_old_forecasts(archive);
-  if (archive.format() >= 2)
-    archive.numbers(last_x_, [](double v) { return std::isnan(v) || Archive::usable(v); });
-  if (archive.format() >= 4) exchange_time(archive);
+  archive.numbers(last_x_, [](double v) { return std::isnan(v) || Archive::usable(v); });
+  exchange_time(archive);
 }
 
 void StreamModel::exchange_waiting(Archive& archive) {
   const std::size_t n_d = learner_->outputs();
-  const bool old = archive.format() < 3;
   pending_.resize(archive.length(pending_.size()));
   archive.require(pending_.size() == samples_ - settled_);
   if (archive.reading()) {
@@ -132,38 +124,19 @@ void StreamModel::exchange_waiting(Archive& archive) {
   std::uint64_t place = settled_;
   for (Waiting& w : pending_) {
     ++place;
-    if (archive.format() >= 4)
-      archive.count(w.number, place);
-    else
-      w.number = place;
+    archive.count(w.number, place);
     archive.text(w.id);
     w.x.resize(learner_->inputs());
     archive.numbers(w.x, Archive::usable);
     w.d_hat.resize(n_d);
     archive.numbers(w.d_hat);
-    bool bounded = old ? options_.coverage > 0 : !w.interval.empty();
-    if (!old) archive.flag(bounded);
+    bool bounded = !w.interval.empty();
+    archive.flag(bounded);
     kalstream::exchange(archive, w.interval, bounded ? n_d : 0);
-    if (archive.format() >= 4) kalstream::exchange(archive, w.expected, n_d);
+    kalstream::exchange(archive, w.expected, n_d);
     archive.flag(w.across);
     kalstream::exchange(archive, w.d, n_d);
     if (archive.reading() && w.d.empty() && !w.id.empty()) wait_for(w.id, place);
-  }
-}
-
-// Before format 4 leads had intervals and nothing else; forecasts begin anew.
-void StreamModel::exchange_old_forecasts(Archive& archive) {
-  const std::size_t n_d = learner_->outputs();
-  if (options_.coverage > 0)
-    for (std::size_t lead = 0; lead < options_.horizon; ++lead)
-      Intervals(n_d, options_.coverage).exchange(archive);
-  std::size_t forecasts = archive.length(0);
-  archive.require(forecasts == 0 || options_.coverage > 0);
-  std::uint64_t made_after = 0;
-  std::vector<Interval> interval;
-  for (; forecasts > 0; --forecasts) {
-    archive.count(made_after, samples_);
-    kalstream::exchange(archive, interval, options_.horizon * n_d);
   }
 }
 
