@@ -140,8 +140,8 @@ int main(int argc, char** argv) {
     put("auto", mean([](const Recording& r) { return nse(r.d_hat, r.d); }));
     put("all, blended again",
         mean([&](const Recording& r) { return nse_of_blend(r, all_but(r, "")); }));
-    for (const char* without : {"replay", "memoryless", "wide", "recurrent", "window", "lstm",
-                                "ekf", "ar", "rls", "arx2"})
+    for (const char* without :
+         {"replay", "memoryless", "recurrent", "window", "lstm", "ekf", "ar", "rls", "arx2"})
       if (all_but(first, without).size() < first.names.size())
         put(fmt::format("without {}", without),
             mean([&](const Recording& r) { return nse_of_blend(r, all_but(r, without)); }));

@@ -4,7 +4,6 @@
     experiments/auto_table.py --kalstream build/release/kalstream [--data DIR] [--out FILE.json]
         [--seeds 20] [--tuning-seeds 3] [--steps 2500] [--jobs N] [--streams NAME,...]
     experiments/auto_table.py --kalstream … [--data DIR] --experts 1,2,4,8,12 [--seeds 5]
-    experiments/auto_table.py --kalstream … [--data DIR] --lean [--seeds 5]
 
 auto, auto-max and the baselines run as they are, one default for every stream, on raw data. Their
 rivals are tuned for each stream: every combination of the grids below (the paper's, with three choices
@@ -12,13 +11,11 @@ of gate biases), scored with other seeds on the very rows that count later, whic
 takes over DEKF's best settings, as in the paper, and tries the biases anew. DIR may hold
 kin8nm.csv, elevators.csv, puma8nm.csv, puma32fm.csv; what is absent is left out.
 
-With --experts only auto runs, with the first so many networks: what a smaller budget costs. With --lean
-auto as it is and with lean=false, also on the first 5,000 rows of every series in DIR/series: what that costs.
+With --experts only auto runs, with the first so many networks: what a smaller budget costs.
 """
 import argparse
 import concurrent.futures
 import csv
-import glob
 import io
 import itertools
 import json
@@ -63,7 +60,6 @@ def run(options, stream, learner, settings, seeds, form):
         "--jobs", "1", form, "-", "--quiet"]
     if learner in GRIDS or learner == "ekf":
         command += ["--unscaled", "--hidden", str(HIDDEN.get(name, 16))]
-    command += getattr(options, "fields", [])
     for key, value in settings.items():
         command += ["--set", f"{key}={value}"]
     done = subprocess.run(command, capture_output=True, text=True)
@@ -94,36 +90,6 @@ def stream_name(s):
     return f"`{s}`" if s.startswith("gen:") else os.path.splitext(os.path.basename(s))[0]
 
 
-def print_lean(options, streams, series, each):
-    columns = {s: [] for s in streams}
-    for s in series:
-        with open(s, encoding="utf-8") as file:
-            header = file.readline().strip().split(",")
-        numbers = [c for c in header if c not in ("time", "date")]
-        columns[s] = numbers if os.path.basename(s).startswith("ETT") else ["y"]
-    kinds = {"as it is": {}, "lean=false": {"lean": "false"}}
-    jobs = [((s, c, kind), nse_of, (s, c, settings)) for s in columns for c in columns[s] or [None]
-            for kind, settings in kinds.items()]
-    found = each(jobs)
-    print("| stream | as it is | lean=false | ratio |\n|---|---|---|---|")
-    ratios = {True: [], False: []}
-    for s, c in dict.fromkeys((s, c) for s, c, _ in found):
-        new, old = (found[s, c, kind] for kind in kinds)
-        ratios[c is None].append(math.log(new / old))
-        print(f"| {stream_name(s)}{' ' + c if c not in (None, 'y') else ''} | {show(new)} | {show(old)} | {new / old:.3f} |")
-    for name, logs in (("these streams", ratios[True]), ("series", ratios[False]), ("all", ratios[True] + ratios[False])):
-        if logs:
-            print(f"geometric mean of the ratio, {len(logs)} {name}: {math.exp(sum(logs) / len(logs)):.4f}")
-
-
-def nse_of(options, stream, column, settings):
-    """Of a stream by several seeds; of a column of a series, which has but itself, by one."""
-    if column is None:
-        return nse(options, stream, "auto", settings, f"1..{options.seeds}")
-    more = argparse.Namespace(**{**vars(options), "steps": 5000, "fields": ["--target", column, "--inputs", "none"]})
-    return nse(more, stream, "auto", settings, "1..1")
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--kalstream", required=True)
@@ -134,7 +100,6 @@ def main():
     parser.add_argument("--steps", type=int, default=2500)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--experts", help="numbers of networks to compare")
-    parser.add_argument("--lean", action="store_true", help="auto as it is beside lean=false")
     parser.add_argument("--streams", help="only those whose name contains one of these")
     options = parser.parse_args()
 
@@ -152,11 +117,6 @@ def main():
                 if sys.stderr.isatty():
                     print(f"\r{len(results)} of {len(jobs)}", end="", file=sys.stderr)
             return results
-
-        if options.lean:
-            series = sorted(glob.glob(os.path.join(options.data or "", "series", "*.csv")))
-            print_lean(options, streams, [s for s in series if not options.streams], each)
-            return
 
         if options.experts:
             numbers = options.experts.split(",")

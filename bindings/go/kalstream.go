@@ -51,7 +51,7 @@ func check(call func() C.int) error {
 
 func closed(what string) error { return &Error{Invalid, "the " + what + " is closed"} }
 
-// Version of the library that runs: "0.2.0".
+// Version of the library that runs: "0.3.0".
 func Version() string { return C.GoString(C.kalstream_version()) }
 
 // Learners are all there are, with all their settings, as JSON.

@@ -125,7 +125,6 @@ FAMILIES = {
     "kalstream: auto": {
         "auto": own("auto"),
         **{f"auto, {n} network{'s' * (n > 1)}": own("auto", experts=n) for n in (1, 2, 4, 8)},
-        "auto, lean=false": own("auto", lean=False),
         "auto-max": own("auto-max"),
     },
     "kalstream: other learners": {name: own(name) for name in RULES},

@@ -53,7 +53,7 @@ enum kalstream_code {
   KALSTREAM_INTERNAL = 8   /* a mistake in kalstream; please report the message */
 };
 
-/* "0.2.0": of the library that runs. Lives for ever. */
+/* "0.3.0": of the library that runs. Lives for ever. */
 const char* kalstream_version(void);
 
 /* Whether the library that runs has all that this header, or another of version `abi`, promises:

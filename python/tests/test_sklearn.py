@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import kalstream
-from kalstream.sklearn import OnlineClassifier, OnlineLSTMClassifier, OnlineLSTMRegressor, OnlineRegressor
+from kalstream.sklearn import OnlineClassifier, OnlineRegressor
 
 
 @parametrize_with_checks([OnlineRegressor(), OnlineClassifier()])  # none is expected to fail
@@ -24,15 +24,15 @@ def test_checks(estimator, check):
 
 def test_fit_is_a_run():
     X, y = kalstream.generate("friedman", 200)
-    model = OnlineLSTMRegressor("rls").fit(X, y)
+    model = OnlineRegressor("rls").fit(X, y)
     assert model.learner_.save() == kalstream.run(X, y, "rls").learner.save()
     assert model.score(X, y) > 0.5
 
 
 def test_partial_fit_goes_on():
     X, y = kalstream.generate("friedman", 200)
-    whole = OnlineLSTMRegressor("alg2").fit(X, y)
-    parts = OnlineLSTMRegressor("alg2").partial_fit(X[:90], y[:90]).partial_fit(X[90:], y[90:])
+    whole = OnlineRegressor("alg2").fit(X, y)
+    parts = OnlineRegressor("alg2").partial_fit(X[:90], y[:90]).partial_fit(X[90:], y[90:])
     assert (whole.predict(X) == parts.predict(X)).all()
     with pytest.raises(ValueError, match="y has 2 columns, 1 before"):
         parts.partial_fit(X, np.column_stack([y, y]))
@@ -40,15 +40,15 @@ def test_partial_fit_goes_on():
 
 def test_passes():
     X, y = kalstream.generate("friedman", 150)
-    once, thrice = OnlineLSTMRegressor("sgd").fit(X, y), OnlineLSTMRegressor("sgd", passes=3).fit(X, y)
+    once, thrice = OnlineRegressor("sgd").fit(X, y), OnlineRegressor("sgd", passes=3).fit(X, y)
     assert thrice.score(X, y) > once.score(X, y)
     with pytest.raises(ValueError, match="passes must be 1 or more"):
-        OnlineLSTMRegressor(passes=0).fit(X, y)
+        OnlineRegressor(passes=0).fit(X, y)
 
 
 def test_pipeline_and_grid_search():
     X, y = kalstream.generate("friedman", 240)
-    pipeline = make_pipeline(StandardScaler(), OnlineLSTMRegressor("ekf"))
+    pipeline = make_pipeline(StandardScaler(), OnlineRegressor("ekf"))
     search = GridSearchCV(
         pipeline,
         {
@@ -63,27 +63,22 @@ def test_pipeline_and_grid_search():
 
 def test_rls_has_no_hidden_units():
     with pytest.raises(ValueError, match="no option 'hidden'"):
-        OnlineLSTMRegressor("rls", options={"hidden": 2}).fit([[1.0], [2.0]], [1.0, 2.0])
+        OnlineRegressor("rls", options={"hidden": 2}).fit([[1.0], [2.0]], [1.0, 2.0])
 
 
 def test_several_targets():
     X, y = kalstream.generate("friedman", 100)
-    model = OnlineLSTMRegressor("rls").fit(X, np.column_stack([y, -y]))
+    model = OnlineRegressor("rls").fit(X, np.column_stack([y, -y]))
     assert model.predict(X).shape == (100, 2)
 
 
 def test_random_state_and_pickle():
     X, y = kalstream.generate("friedman", 60)
-    models = [OnlineLSTMRegressor("ekf", random_state=seed).fit(X, y) for seed in (1, 1, 2)]
+    models = [OnlineRegressor("ekf", random_state=seed).fit(X, y) for seed in (1, 1, 2)]
     a, b, c = (model.predict(X) for model in models)
     assert (a == b).all() and not (a == c).all()
     assert (pickle.loads(pickle.dumps(models[0])).predict(X) == a).all()
     assert (clone(models[0]).fit(X, y).predict(X) == a).all()
-
-
-def test_the_old_names_are_the_same():
-    assert OnlineLSTMRegressor is OnlineRegressor
-    assert OnlineLSTMClassifier is OnlineClassifier
 
 
 def labelled(rows):

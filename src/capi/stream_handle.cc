@@ -133,12 +133,10 @@ Bytes kalstream_stream::checkpoint() {
 void kalstream_stream::resume_stream(std::span<const std::byte> bytes) {
   const Checkpoint checkpoint = checkpoint_of(bytes);
   if (checkpoint.stream.empty()) throw SnapshotError("there is no stream in this checkpoint");
-  if (checkpoint.format < 3)
-    throw SnapshotError("the checkpoint is of an old format; let kalstream stream go on from it");
   Archive from = stream_of(checkpoint);
   std::string_view place;
   from.text(place);
-  Archive there(as_bytes(place), checkpoint.format);
+  Archive there(as_bytes(place));
   exchange_place(there);
   engine.exchange(from);
   from.require(from.left() == 0);

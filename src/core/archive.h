@@ -25,11 +25,8 @@ class Archive {
  public:
   using Condition = bool (*)(double);
 
-  static constexpr std::uint64_t newest = ~std::uint64_t{0};
-
   explicit Archive(std::vector<std::byte>& to) : to_(&to) {}
-  explicit Archive(std::span<const std::byte> from, std::uint64_t format = newest)
-      : from_(from), format_(format) {}
+  explicit Archive(std::span<const std::byte> from) : from_(from) {}
   /// From one object to another that is made alike, in this process and while the first stands
   /// still: what is large goes from array to array, and `aside` has those of the first meanwhile.
   Archive(std::vector<std::byte>& to, std::vector<std::span<const std::byte>>& aside)
@@ -65,8 +62,6 @@ class Archive {
   void array(std::span<std::byte> bytes);
 
   bool reading() const { return to_ == nullptr; }
-  /// Of the file that is read: what is younger is not in it. Only the newest is written.
-  std::uint64_t format() const { return format_; }
   /// Throws SnapshotError unless it holds.
   void require(bool holds) const;
   /// What is still to be read.
@@ -84,7 +79,6 @@ class Archive {
 
   std::vector<std::byte>* to_ = nullptr;
   std::span<const std::byte> from_;
-  std::uint64_t format_ = newest;
   std::size_t at_ = 0;
   std::vector<std::span<const std::byte>>* aside_ = nullptr;
   std::size_t arrays_ = 0;  // read so far

@@ -89,7 +89,9 @@ Archive open(const Envelope& envelope, std::span<const std::byte> bytes, Checksu
     throw SnapshotError(the + " was made by a newer version of kalstream: its format is " +
                         std::to_string(format) + ", and this one reads format " +
                         std::to_string(envelope.format));
-  if (format == 0) throw SnapshotError(none + ": there is no format 0");
+  if (format < envelope.format)
+    throw SnapshotError(the + " was written by a kalstream before version 0.3 (its format is " +
+                        std::to_string(format) + ") and cannot be read; learn the stream anew");
   if (bytes.size() < length) truncated(std::to_string(length));
   if (bytes.size() > length)
     throw SnapshotError(the + " is followed by other bytes: it should have " +
@@ -99,7 +101,7 @@ Archive open(const Envelope& envelope, std::span<const std::byte> bytes, Checksu
   Archive(bytes.last(word_size)).word(sum);
   if (checksum == Checksum::checked && sum != fnv1a(summed))
     throw SnapshotError(the + " is damaged: its checksum does not match");
-  return Archive(summed.subspan(header_size), format);
+  return Archive(summed.subspan(header_size));
 }
 
 }  // namespace kalstream

@@ -16,8 +16,10 @@ namespace kalstream {
 /// One kind of file.
 struct Envelope {
   std::array<unsigned char, 8> begins_with;  ///< 0x89, letters, and line ends that spoil as text
-  std::uint64_t format;                      ///< the newest; those from 1 on are read
-  const char* what;                          ///< "snapshot", in messages
+  /// Number of the layout of the contents. It is the only one that is read: it is the first that
+  /// was ever released.
+  std::uint64_t format;
+  const char* what;  ///< "snapshot", in messages
 };
 
 /// Appends the first bytes, format, a place for the length; where it begins. The contents follow,

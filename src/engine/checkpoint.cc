@@ -1,7 +1,6 @@
 #include "engine/checkpoint.h"
 
 #include "core/envelope.h"
-#include "engine/old_formats.h"
 #include "kalstream/snapshot.h"
 #include "learner/state.h"
 
@@ -16,20 +15,18 @@ struct Contents {
   std::string_view stream;
   std::string_view key;
   std::string_view model;
-  std::uint64_t format;
 };
 
 Contents contents_of(std::span<const std::byte> bytes, Checksum checksum) {
   Archive from = open(checkpoint_envelope, bytes, checksum);
-  Contents in{.stream = {}, .key = {}, .model = {}, .format = from.format()};
+  Contents in;
   for (std::string_view* part : {&in.stream, &in.key, &in.model}) from.text(*part);
   from.require(from.left() == 0 && (!in.stream.empty() || !in.model.empty()));
   return in;
 }
 
-std::unique_ptr<StreamModel> load(std::span<const std::byte> model, std::uint64_t format,
-                                  const ModelOptions* options) {
-  Archive from(model, format);
+std::unique_ptr<StreamModel> load(std::span<const std::byte> model, const ModelOptions* options) {
+  Archive from(model);
   auto loaded = StreamModel::load(from, options);
   from.require(from.left() == 0);
   return loaded;
@@ -101,27 +98,18 @@ Checkpoint checkpoint_of(std::span<const std::byte> bytes) {
   const auto copy = [](std::string_view text) {
     return Bytes(as_bytes(text).begin(), as_bytes(text).end());
   };
-  return {copy(in.stream), std::string(in.key), copy(in.model), in.format};
+  return {copy(in.stream), std::string(in.key), copy(in.model)};
 }
 
 bool is_checkpoint(std::span<const std::byte> bytes) {
   return begins_like(checkpoint_envelope, bytes);
 }
 
-Archive stream_of(const Checkpoint& checkpoint) {
-  return Archive(std::span(checkpoint.stream), checkpoint.format);
-}
+Archive stream_of(const Checkpoint& checkpoint) { return Archive(std::span(checkpoint.stream)); }
 
 StreamSummary summary_of(const Checkpoint& checkpoint) {
   StreamSummary summary;
   Archive from = stream_of(checkpoint);
-  if (checkpoint.format < 3) {
-    summary.counts.exchange(from);
-    std::uint64_t place = 0;
-    for (int k = 0; k < 3; ++k) from.word(place);
-    summary.schema = old_fields(from).schema;
-    return summary;
-  }
   std::string_view place;
   from.text(place);
   summary.counts.exchange(from);
@@ -132,14 +120,14 @@ StreamSummary summary_of(const Checkpoint& checkpoint) {
 }
 
 std::unique_ptr<StreamModel> model_of(const Checkpoint& checkpoint, const ModelOptions* options) {
-  return load(checkpoint.model, checkpoint.format, options);
+  return load(checkpoint.model, options);
 }
 
 std::unique_ptr<StreamModel> model_in(std::span<const std::byte> bytes, const std::string& key,
                                       const ModelOptions* options, Checksum checksum) {
   const Contents in = contents_of(bytes, checksum);
   if (in.key != key) throw SnapshotError("it is the model of another key");
-  return load(as_bytes(in.model), in.format, options);
+  return load(as_bytes(in.model), options);
 }
 
 }  // namespace kalstream

@@ -16,7 +16,6 @@ struct Checkpoint {
   Bytes stream;     ///< empty: none
   std::string key;  ///< of the model
   Bytes model;      ///< empty: none
-  std::uint64_t format = Archive::newest;
 };
 
 Bytes to_bytes(const Checkpoint& checkpoint);

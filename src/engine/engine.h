@@ -92,8 +92,6 @@ class Engine final : private ModelListener {
   /// the first record. Throws SnapshotError or SchemaError, naming both sides, if it is that of
   /// another learner or stream.
   void exchange(Archive& archive);
-  /// The same from a checkpoint of format 1 or 2, whose fields were known by `schema`.
-  void exchange_old(Archive& archive, const Counts& counts, Schema schema);
   void set_only_model(std::unique_ptr<StreamModel> model);
 
   /// The checkpoint of the key's model (of the only one, where there are no keys); nothing if there
@@ -135,8 +133,8 @@ class Engine final : private ModelListener {
   void settle_classes();
   void settle_future();
   void require_width(const StreamModel& model) const;
-  void go_on(Schema schema, const std::string& learner, bool with_seed);
-  void require_same_learner(const std::string& before, bool with_seed) const;
+  void go_on(Schema schema, const std::string& learner);
+  void require_same_learner(const std::string& there) const;
 
   TurnRules rules() const { return {options_, *reader_, make_}; }
   Turn& first_turn();

@@ -648,17 +648,15 @@ TEST(Engine, BeginsWithWhatAnotherHasLearnt) {
 // The width of a stream in a checkpoint is only a number: nothing is made of it. (A filter for
 // 40,000 inputs would take more memory than there is.)
 TEST(Engine, AForgedWidthAsksForNoMemory) {
-  const auto forged = [](std::uint64_t format, const Schema& schema) {
+  const auto forged = [](const Schema& schema) {
     Bytes bytes;
     Archive to(bytes);
     Counts counts;
     counts.exchange(to);
     bool settled = true;
-    if (format == 3) {
-      to.flag(settled);
-      Schema copy = schema;
-      copy.exchange(to);
-    }
+    to.flag(settled);
+    Schema copy = schema;
+    copy.exchange(to);
     std::string learner = "ekf";
     to.text(learner);
     return bytes;
@@ -668,23 +666,13 @@ TEST(Engine, AForgedWidthAsksForNoMemory) {
     wide.fields.push_back({.name = std::to_string(k), .role = Role::input, .slots = 16});
   wide.fields.push_back({.name = "y", .role = Role::target});
   ASSERT_EQ(wide.inputs(), 40'000U);
-  {
-    Engine engine(options(Ekf{}), nullptr);
-    const Bytes bytes = forged(3, wide);
-    Archive from(bytes);
-    EXPECT_THROW(engine.exchange(from), SnapshotError);
-  }
-  {
-    Engine engine(options(Ekf{}), nullptr);
-    const Bytes bytes = forged(2, wide);
-    Archive from(bytes, 2);
-    Counts counts;
-    counts.exchange(from);
-    EXPECT_THROW(engine.exchange_old(from, counts, wide), SnapshotError);
-  }
+  Engine engine(options(Ekf{}), nullptr);
+  const Bytes bytes = forged(wide);
+  Archive from(bytes);
+  EXPECT_THROW(engine.exchange(from), SnapshotError);
   // Nor are there more values of a category than are ever kept.
   wide.fields[0].slots = Schema::category_slots + 1;
-  EXPECT_THROW(forged(3, wide), SnapshotError);
+  EXPECT_THROW(forged(wide), SnapshotError);
 }
 
 TEST(Engine, AModelIsAsWideAsItsStream) {

@@ -84,24 +84,19 @@ void StreamModel::exchange_classes(Archive& archive) {
 void StreamModel::exchange(Archive& archive) {
   archive.require(!owed_);
   const std::size_t n_d = learner().outputs();
-  const bool old = archive.format() < 3;
-  std::uint64_t line = 0;  // the last that it took: now the whole stream has but one place
-  if (old) archive.count(line);
   archive.count(samples_);
   archive.count(settled_, samples_);
   archive.flag(target_known_);
-  old ? scores_.exchange_errors(archive) : scores_.exchange(archive);
+  scores_.exchange(archive);
   archive.flag(options_.learns);
   archive.number(options_.coverage, Archive::fraction);
   archive.count(options_.horizon, ModelOptions::longest_horizon);
   archive.count(options_.max_delay, ModelOptions::longest_delay);
   archive.require(options_.coverage < 1);
 
-  if (archive.format() >= 4) {
-    archive.flag(options_.surprise);
-    archive.number(options_.alarm_rate, Archive::fraction);
-    archive.count(passed_, samples_);
-  }
+  archive.flag(options_.surprise);
+  archive.number(options_.alarm_rate, Archive::fraction);
+  archive.count(passed_, samples_);
   exchange_classes(archive);
   exchange_waiting(archive);
   if (archive.reading()) {
@@ -109,14 +104,12 @@ void StreamModel::exchange(Archive& archive) {
     calibrated_->recalibrate(calibration());
   }
   calibrated_->exchange(archive);
-  if (archive.format() >= 2)
-    archive.numbers(last_x_, [](double v) { return std::isnan(v) || Archive::usable(v); });
-  if (archive.format() >= 4) exchange_time(archive);
+  archive.numbers(last_x_, [](double v) { return std::isnan(v) || Archive::usable(v); });
+  exchange_time(archive);
 }
 
 void StreamModel::exchange_waiting(Archive& archive) {
   const std::size_t n_d = learner().outputs();
-  const bool old = archive.format() < 3;
   pending_.resize(archive.length(pending_.size()));
   archive.require(pending_.size() == samples_ - settled_);
   if (archive.reading()) {
@@ -126,19 +119,16 @@ void StreamModel::exchange_waiting(Archive& archive) {
   std::uint64_t place = settled_;
   for (Waiting& w : pending_) {
     ++place;
-    if (archive.format() >= 4)
-      archive.count(w.number, place);
-    else
-      w.number = place;
+    archive.count(w.number, place);
     archive.text(w.id);
     w.x.resize(learner().inputs());
     archive.numbers(w.x, Archive::usable);
     w.said.d_hat.resize(n_d);
     archive.numbers(w.said.d_hat);
-    bool bounded = old ? options_.coverage > 0 : !w.said.bounds.empty();
-    if (!old) archive.flag(bounded);
+    bool bounded = !w.said.bounds.empty();
+    archive.flag(bounded);
     kalstream::exchange(archive, w.said.bounds, bounded ? n_d : 0);
-    if (archive.format() >= 4) kalstream::exchange(archive, w.said.expected, n_d);
+    kalstream::exchange(archive, w.said.expected, n_d);
     archive.flag(w.said.across);
     kalstream::exchange(archive, w.d, n_d);
     if (archive.reading() && w.d.empty() && !w.id.empty()) wait_for(w.id, place);

@@ -30,24 +30,17 @@ double Scores::coverage() const {
 }
 
 void Scores::exchange(Archive& archive) {
-  exchange_errors(archive);
-  exchange_coverage(archive);
-  if (classes_) classes_->exchange(archive);
-}
-
-void Scores::exchange_coverage(Archive& archive) {
+  errors_.exchange(archive);
   archive.count(intervals_);
   archive.count(held_, intervals_);
   archive.number(recent_, Archive::fraction);
+  if (classes_) classes_->exchange(archive);
 }
 
 void Counts::exchange(Archive& archive) {
-  for (std::uint64_t* n :
-       {&records, &refused, &samples, &learnt, &missing, &late, &gated, &rejected})
+  for (std::uint64_t* n : {&records, &refused, &samples, &learnt, &missing, &late, &gated,
+                           &rejected, &held, &anomalies, &untimely, &repeated, &passed})
     archive.count(*n);
-  if (archive.format() >= 2) archive.count(held);
-  if (archive.format() < 4) return;
-  for (std::uint64_t* n : {&anomalies, &untimely, &repeated, &passed}) archive.count(*n);
 }
 
 }  // namespace kalstream

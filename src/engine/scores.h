@@ -38,9 +38,6 @@ class Scores {
   double recent_coverage() const { return recent_; }  ///< of about the last thousand
 
   void exchange(Archive& archive);
-  /// All that models of formats 1 and 2 had.
-  void exchange_errors(Archive& archive) { errors_.exchange(archive); }
-  void exchange_coverage(Archive& archive);
 
  private:
   RunningScore errors_;

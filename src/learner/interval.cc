@@ -36,7 +36,6 @@ class Range {
   }
 
   void exchange(Archive& archive) {
-    if (archive.format() < 3) return;  // it begins anew
     archive.count(count_);
     archive.number(low_, Archive::usable);
     archive.number(high_, Archive::usable);
@@ -63,13 +62,8 @@ void Interval::exchange(Archive& archive) {
 void Interval::Origin::exchange(Archive& archive) {
   for (double* v : {&d_hat, &scale, &log_spread}) archive.number(*v, Archive::any);
   archive.numbers(features, Archive::any);
-  if (archive.format() >= 3) {
-    archive.number(usual, Archive::any);
-    archive.word(learnt);
-  } else {
-    usual = 0;
-    learnt = std::numeric_limits<std::uint64_t>::max();  // late by nothing that is known
-  }
+  archive.number(usual, Archive::any);
+  archive.word(learnt);
 }
 
 class Intervals::Output {
@@ -128,7 +122,7 @@ class Intervals::Output {
     low_.exchange(archive);
     high_.exchange(archive);
     range_.exchange(archive);
-    if (archive.format() >= 3) archive.number(late_, Archive::not_negative);
+    archive.number(late_, Archive::not_negative);
     archive.count(counted_, size_.count());
     archive.count(within_, counted_);
     archive.number(recent_coverage_, Archive::fraction);

@@ -8,7 +8,6 @@
 #include <limits>
 #include <string>
 
-#include "core/archive.h"
 #include "kalstream/interval.h"
 #include "support.h"
 
@@ -311,47 +310,6 @@ TEST(Interval, Holds) {
   for (const double d : {-1.0, 0.0, 2.0}) EXPECT_TRUE(b.holds(d));
   for (const double d : {-1.1, 2.1, std::numeric_limits<double>::quiet_NaN()})
     EXPECT_FALSE(b.holds(d));
-}
-
-// ---- Checkpoints of before. What they lack stood last, and before the three last words.
-
-TEST(Intervals, GoOnFromACheckpointOfFormat2) {
-  Rng rng(11);
-  Intervals intervals(1, 0.9);
-  const auto step = [&rng](Intervals& of) {
-    const Interval b = of.around(Vector{0})[0];
-    of.learn({&b, 1}, Vector{rng.normal()});
-    return b;
-  };
-  for (std::size_t t = 0; t < 500; ++t) step(intervals);
-  const Interval before = intervals.around(Vector{0})[0];
-
-  std::vector<std::byte> bytes;
-  Archive to(bytes);
-  intervals.exchange(to);
-  bytes.erase(bytes.end() - 7 * 8, bytes.end() - 3 * 8);  // the range, what was late
-  Intervals again(1, 0.9);
-  Archive from(bytes, 2);
-  again.exchange(from);
-  EXPECT_EQ(from.left(), 0U);
-  EXPECT_EQ(again.counted(), intervals.counted());
-  EXPECT_EQ(again.around(Vector{0})[0].low, before.low);
-  EXPECT_EQ(again.around(Vector{0})[0].high, before.high);
-
-  std::vector<std::byte> waited;
-  Archive keep(waited);
-  Interval copy = before;
-  copy.exchange(keep);
-  waited.resize(waited.size() - 2 * 8);
-  Interval loaded;
-  Archive give(waited, 2);
-  loaded.exchange(give);
-  EXPECT_EQ(give.left(), 0U);
-  EXPECT_EQ(loaded.origin.scale, before.origin.scale);
-  intervals.learn({&before, 1}, Vector{0.5});
-  again.learn({&loaded, 1}, Vector{0.5});
-  EXPECT_EQ(again.around(Vector{0})[0].low, intervals.around(Vector{0})[0].low);
-  for (std::size_t t = 0; t < 500; ++t) EXPECT_LT(step(again).high, 10);
 }
 
 }  // namespace

@@ -113,9 +113,9 @@ class Scaled final : public Learner {
     inner_->exchange(archive);
     x_moments_.exchange(archive);
     d_moments_.exchange(archive);
-    x_start_.exchange(archive, x_moments_);
-    d_start_.exchange(archive, d_moments_);
-    if (archive.format() >= 3) archive.count(before_);
+    x_start_.exchange(archive);
+    d_start_.exchange(archive);
+    archive.count(before_);
   }
 
  private:

@@ -113,8 +113,8 @@ class NamedValues {
     }
   }
 
-  bool reads() const { return reads_; }
-  bool empty() const { return values_.empty(); }  ///< after reading: nothing was left over
+  /// After reading: the name of a value that nobody asked for. Empty if there is none.
+  std::string left_over() const { return values_.empty() ? "" : values_.begin()->first; }
 
  private:
   bool reads_ = false;
@@ -133,7 +133,7 @@ void become(Rule& rule, std::string_view name) {
     throw SnapshotError("the snapshot was made by a newer version: this one has no such learner");
 }
 
-void exchange(SnapshotInfo& info, NamedValues& f, std::uint64_t format = Archive::newest) {
+void exchange(SnapshotInfo& info, NamedValues& f) {
   LearnerOptions& o = info.recipe.options;
   f("samples", FieldValue(Word{&info.samples}));
   f("scaled", FieldValue(&info.recipe.scaled));
@@ -147,7 +147,6 @@ void exchange(SnapshotInfo& info, NamedValues& f, std::uint64_t format = Archive
   f("rule", name);
   become(o.rule, name);
   with_info(o.rule, [&](const auto& rule, auto& options) {
-    if (f.reads()) rule.of_format(options, format);
     for (const Field& field : rule.fields(options)) f(std::string(field.stored_as), field.value);
   });
 }
@@ -157,7 +156,6 @@ void exchange(SnapshotInfo& info, NamedValues& f, std::uint64_t format = Archive
 struct Parts {
   SnapshotInfo info;
   std::span<const std::byte> state;
-  std::uint64_t format;
 };
 
 Parts take_apart(std::span<const std::byte> snapshot, Checksum checksum = Checksum::checked) {
@@ -167,11 +165,14 @@ Parts take_apart(std::span<const std::byte> snapshot, Checksum checksum = Checks
   contents.text(about);
   contents.text(state);
   contents.require(contents.left() == 0);
-  Parts parts{.info = {}, .state = as_bytes(state), .format = contents.format()};
+  Parts parts{.info = {}, .state = as_bytes(state)};
   NamedValues f{Archive(as_bytes(about))};
-  exchange(parts.info, f, parts.format);
-  if (!f.empty())
-    throw SnapshotError("the snapshot was made by a newer version: it has options unknown to this");
+  exchange(parts.info, f);
+  if (const std::string option = f.left_over(); !option.empty())
+    throw SnapshotError(
+        "the snapshot was made by another version of kalstream: this one has no "
+        "option named " +
+        option);
   try {
     parts.info.recipe.options.validate();
   } catch (const std::invalid_argument& error) {
@@ -182,7 +183,7 @@ Parts take_apart(std::span<const std::byte> snapshot, Checksum checksum = Checks
 
 std::unique_ptr<Learner> learner_in(const Parts& parts, std::uint64_t most_memory) {
   const Footprint needs = footprint(parts.info.recipe.options);
-  Archive from(parts.state, parts.format);
+  Archive from(parts.state);
   from.require(needs.learnt_bytes <= static_cast<double>(parts.state.size()));
   if (needs.bytes > static_cast<double>(most_memory))
     throw SnapshotError("the learner in the snapshot is too large: it would need " +

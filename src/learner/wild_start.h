@@ -51,12 +51,7 @@ class WildStart {
 
   void reset() { count_ = 0; }
 
-  /// Before format 3 they were not kept: then a start is over with its first sample.
-  void exchange(Archive& archive, const RunningMoments& moments) {
-    if (archive.format() < 3) {
-      count_ = moments.count() > 0 ? length : 0;
-      return;
-    }
+  void exchange(Archive& archive) {
     archive.count(count_, length);
     if (count_ < length) archive.numbers(std::span(values_).first(count_ * n_), Archive::usable);
   }

@@ -6,10 +6,6 @@
 #include <cerrno>
 #include <cstring>
 
-#include "engine/checkpoint.h"
-#include "io/snapshot_file.h"
-#include "kalstream/snapshot.h"
-#include "stores/file_store.h"
 #include "stores/state_database.h"
 
 namespace kalstream {
@@ -55,7 +51,7 @@ FolderStore::FolderStore(fs::path folder, System& system)
   std::vector<std::string> names;
   if (system_.list(folder_, names) != 0) fail(folder_);
   const bool known = std::ranges::any_of(names, [](const std::string& name) {
-    return name == "stream.kal" || name == "state.db" || name == "state.db.previous";
+    return name == "state.db" || name == "state.db.previous";
   });
   if (!known && !std::ranges::all_of(names, is_ours))
     throw std::invalid_argument(
@@ -71,7 +67,6 @@ FolderStore::FolderStore(fs::path folder, System& system)
   Database::Statement count(*writer_, "SELECT count(*) FROM models");
   count.step();
   models_ = static_cast<std::size_t>(count.number(0));
-  take_over_old_files();
 }
 
 void FolderStore::open_state() {
@@ -267,30 +262,6 @@ void FolderStore::keep_previous() {
       system_.remove((folder_ / "state.db.previous").string() + end);
   } catch (const StoreError&) {
   }
-}
-
-// Formats 1 and 2 were kept in files: the stream's, and one for each model.
-void FolderStore::take_over_old_files() {
-  const fs::path old = folder_ / "stream.kal";
-  if (first_row(committed()->stream) || !system_.exists(old)) return;
-  std::vector<KeyedState> models;
-  std::vector<std::string> names;
-  if (system_.exists(folder_ / "models") && system_.list(folder_ / "models", names) != 0)
-    fail(folder_ / "models");
-  for (const std::string& name : names) {
-    const fs::path file = folder_ / "models" / name;
-    if (file.extension() != ".kal") continue;
-    try {
-      Bytes state = read_bytes(file, system_);
-      std::string key = checkpoint_of(state).key;
-      models.push_back({std::move(key), std::move(state)});
-    } catch (const SnapshotError& error) {
-      throw SnapshotError(fmt::format("{}: {}; take the file away to begin this key anew",
-                                      file.string(), error.what()));
-    }
-  }
-  std::string remark;
-  commit(begin_commit(), *read_sound(old, remark, system_), std::move(models));
 }
 
 std::optional<Bytes> read_folder(const fs::path& folder, const std::optional<std::string>& key,

@@ -15,9 +15,8 @@ namespace kalstream {
 
 /// state.db (SQLite) holds what was committed, state.db.previous what was some commits before, to
 /// stand in for one that is damaged. Models that leave memory between two commits go to
-/// a spill, which means nothing to the next process. What an earlier version has left in the
-/// folder (stream.kal and models/) is taken over the first time. If the folder is removed, commits
-/// fail until it is there again, empty: then all that was committed moves there.
+/// a spill, which means nothing to the next process. If the folder is removed, commits fail until
+/// it is there again, empty: then all that was committed moves there.
 class FolderStore final : public StateStore {
  public:
   /// Throws std::runtime_error if it cannot be used, std::invalid_argument if it is a folder of
@@ -47,7 +46,6 @@ class FolderStore final : public StateStore {
   bool is_in_its_place();
   void move_back();
   void keep_previous();
-  void take_over_old_files();
   Spill::Word word_of(const std::string& key) const;  // the last word
   void count_new(const std::string& key);
   void forget_new();

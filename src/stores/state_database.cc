@@ -46,8 +46,8 @@ void examine(Database& database, Examined& found) {
   stream.reset();
   checkpoint_of(state);
   found.empty = false;
-  Database::Statement seal(database, "SELECT sum FROM seal");  // earlier versions had none
-  if (seal.step() && seal.number(0) != found.sum.with(state))
+  Database::Statement seal(database, "SELECT sum FROM seal");
+  if (!seal.step() || seal.number(0) != found.sum.with(state))
     throw SnapshotError("its parts are of different commits");
 }
 

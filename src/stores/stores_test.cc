@@ -190,27 +190,6 @@ TEST(FolderStore, LeavesTheFoldersOfOthersAlone) {
   EXPECT_THROW(FolderStore(folder.path), std::invalid_argument);
 }
 
-TEST(FolderStore, TakesOverTheFilesOfEarlierVersions) {
-  const TemporaryFolder folder;
-  const auto write = [&](const std::filesystem::path& path, const Bytes& content) {
-    std::filesystem::create_directories(path.parent_path());
-    std::ofstream(path, std::ios::binary)
-        .write(reinterpret_cast<const char*>(content.data()),
-               static_cast<std::streamsize>(content.size()));
-  };
-  write(folder.path / "stream.kal", bytes("old"));
-  const Bytes model = to_bytes({.key = "a/b", .model = Bytes(3)});
-  write(folder.path / "models" / "a%2Fb.kal", model);
-  {
-    FolderStore store(folder.path);
-    EXPECT_EQ(store.stream(), bytes("old"));
-    EXPECT_EQ(store.get("a/b"), model);
-    EXPECT_EQ(store.models(), 1U);
-    commit(store, "new", {});
-  }
-  EXPECT_EQ(FolderStore(folder.path).stream(), bytes("new"));
-}
-
 /// What a folder held after each of its commits: the stream and three models, of which two change.
 class History {
  public:
@@ -305,23 +284,16 @@ TEST(FolderStore, ALogThatIsGoneIsNoticed) {
   EXPECT_GE(history.commit_in(without), 16);
 }
 
-// As the version before this one has left it.
-TEST(FolderStore, AFolderWithoutASealIsTaken) {
+TEST(FolderStore, AStateWithoutItsSealIsRefused) {
   const TemporaryFolder folder;
   const History history(folder.path / "s");
   history.write();
   {
     const DatabaseFiles files(System::real());
-    Database(folder.path / "s" / "state.db", files).run("DROP TABLE seal; DROP TABLE changed;");
+    Database(folder.path / "s" / "state.db", files).run("DROP TABLE seal");
     fs::remove(folder.path / "s" / "state.db.previous");
   }
-  {
-    FolderStore store(folder.path / "s");
-    EXPECT_EQ(history.commit_in(store), 20);
-    commit(store, "21", {});
-    EXPECT_TRUE(fs::exists(folder.path / "s" / "state.db.previous"));
-  }
-  EXPECT_EQ(FolderStore(folder.path / "s").remark(), "");
+  EXPECT_THROW(FolderStore(folder.path / "s"), SnapshotError);
 }
 
 TEST(FileStore, TheOneBeforeStandsInForADamagedOne) {

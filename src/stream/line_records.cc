@@ -86,12 +86,7 @@ void LineRecords::exchange(Archive& archive) {
   lines_.exchange(archive);
   Dialect dialect = reader_.dialect();
   dialect.exchange(archive);
-  if (archive.reading()) set_old(line_, std::move(dialect));
-}
-
-void LineRecords::set_old(std::uint64_t line, Dialect dialect) {
-  line_ = line;
-  reader_ = RecordReader(std::move(dialect), options_.columns);
+  if (archive.reading()) reader_ = RecordReader(std::move(dialect), options_.columns);
 }
 
 std::string LineRecords::go_on() {

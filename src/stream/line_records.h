@@ -49,10 +49,6 @@ class LineRecords final : public Source {
   /// The file ended with a line that has no end, and that was left for later.
   bool has_unfinished() const { return options_.leave_unfinished && lines_.has_unfinished(); }
 
-  /// From a checkpoint of format 1 or 2.
-  void exchange_old_place(Archive& archive) { lines_.exchange(archive); }
-  void set_old(std::uint64_t line, Dialect dialect);
-
  private:
   void read(std::span<Arrival> lines, Workers& workers);
 

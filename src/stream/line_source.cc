@@ -186,7 +186,6 @@ void LineSource::exchange(Archive& archive) {
   }
   archive.count(place_.offset);
   for (Stretch* stretch : {&place_.head, &place_.tail}) {
-    if (stretch == &place_.tail && archive.format() < 3) break;
     archive.count(stretch->length, longest_stretch);
     archive.word(stretch->sum);
   }

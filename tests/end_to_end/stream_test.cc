@@ -490,10 +490,10 @@ json with_gaps(json s, int t) {
   return s;
 }
 
-// Checkpoints of earlier versions, kept in golden/checkpoints, can be gone on from for ever. To add
-// one, name it here and run this test with KALSTREAM_WRITE_GOLDEN=1; files that are there are never
-// written again.
-TEST_F(StreamTest, CheckpointsOfEveryVersionLoad) {
+// Checkpoints of every format that was released, kept in golden/checkpoints (the number in a name
+// is the format), can be resumed by every later version. To add one, name it here and run this test
+// with KALSTREAM_WRITE_GOLDEN=1; a file that is there is never written again.
+TEST_F(StreamTest, CheckpointsOfEveryReleasedFormatLoad) {
   const std::filesystem::path folder = KALSTREAM_GOLDEN_DIR "/checkpoints";
   const auto late = [](int first, int last, bool gaps) {  // targets come two samples late
     std::string text;
@@ -505,14 +505,12 @@ TEST_F(StreamTest, CheckpointsOfEveryVersionLoad) {
     return text;
   };
   for (const auto& [name, learner] :
-       {std::pair("v1_auto", "auto --experts 2 --lags 2 --interval 0.8 --horizon 2"),
-        std::pair("v1_alg1", "alg1 --hidden 2 --window 3 --interval 0.9"),
-        std::pair("v2_rls", "rls --lags 2 --missing hold"),
-        std::pair("v3_auto", "auto --experts 2 --lags 2 --interval 0.8 --horizon 2"),
-        std::pair("v3_rls", "rls --lags 2 --interval 0.9 --missing hold"),
-        std::pair("v4_auto", "auto --experts 2 --lags 2 --interval 0.8 --horizon 2 --surprise"),
+       {std::pair("v4_auto", "auto --experts 2 --lags 2 --interval 0.8 --horizon 2 --surprise"),
+        std::pair("v4_alg1", "alg1 --hidden 2 --window 3 --interval 0.9"),
         std::pair("v4_rls", "rls --lags 2 --interval 0.9 --missing hold")}) {
     const bool gaps = std::string_view(learner).ends_with("hold");
+    // Networks of auto are in single precision, where vector units differ sooner.
+    const double tolerance = std::string_view(learner).starts_with("auto") ? 1e-4 : 1e-7;
     const std::string options =
         std::string("--target target --quiet --checkpoint s.kal --learner ") + learner;
     const std::filesystem::path golden = folder / (std::string(name) + ".kal");
@@ -534,18 +532,25 @@ TEST_F(StreamTest, CheckpointsOfEveryVersionLoad) {
       const json other = json::parse(expected[k]).flatten();
       ASSERT_EQ(one.size(), other.size());
       for (const auto& [field, value] : other.items())
-        if (field.find("/forecast") == 0)  // they begin anew, for every lead has its own since
-          continue;
-        else if (field.find("interval") !=
-                 field.npos)  // bounds have been made in better ways since
-          EXPECT_EQ(one[field].is_number(), value.is_number()) << name << field;
-        else if (value.is_number())
-          EXPECT_NEAR(one[field].get<double>(), value.get<double>(), 1e-7) << name << field;
+        if (value.is_number())
+          EXPECT_NEAR(one[field].get<double>(), value.get<double>(), tolerance) << name << field;
         else
           EXPECT_EQ(one[field], value) << name << field;
     }
     std::filesystem::remove(work_.path("s.kal"));
   }
+}
+
+// Such a file says what it is and what to do; it is left as it is.
+TEST_F(StreamTest, ACheckpointFromBeforeTheFirstReleaseIsRefused) {
+  const std::string before = read_text(KALSTREAM_GOLDEN_DIR "/checkpoints/before_0.3.kal");
+  work_.file("s.kal", before);
+  const Ran ran = run("--learner rls --checkpoint s.kal --resume", lines(0, 10));
+  EXPECT_EQ(ran.exit_code, bad_data);
+  EXPECT_THAT(ran.err,
+              HasSubstr("the checkpoint was written by a kalstream before version 0.3 (its "
+                        "format is 3) and cannot be read; learn the stream anew"));
+  EXPECT_EQ(read_text(work_.path("s.kal")), before);
 }
 
 // What drops out keeps its last value, for each key its own, and all is as if that had been

@@ -256,6 +256,9 @@ TEST(HostileSnapshot, SaysWhatIsWrong) {
   Bytes newer = good;
   newer[8] = std::byte{7};
   EXPECT_TRUE(says(reason(newer), "newer version"));
+  Bytes older = good;
+  older[8] = std::byte{5};
+  EXPECT_TRUE(says(reason(older), "before version 0.3"));
   Bytes damaged = good;
   damaged[good.size() / 2] ^= std::byte{1};
   EXPECT_TRUE(says(reason(damaged), "checksum"));
@@ -267,7 +270,7 @@ TEST(HostileSnapshot, SaysWhatIsWrong) {
                          std::byte{'N'};
                      return unknown;
                    }())),
-                   "newer version"));
+                   "no option named Network.hidden"));
 }
 
 TEST(HostileSnapshot, SizesAreNotBelieved) {

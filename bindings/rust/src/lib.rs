@@ -13,7 +13,7 @@ pub use error::{Code, Error};
 pub use learner::{Bounded, Builder, Learner, Report, Status};
 pub use stream::{Answers, Stream};
 
-/// Of the library that is linked: "0.2.0".
+/// Of the library that is linked: "0.3.0".
 pub fn version() -> &'static str {
     // SAFETY: it lives for ever, and is plain text.
     unsafe { CStr::from_ptr(sys::kalstream_version()) }.to_str().unwrap_or("")

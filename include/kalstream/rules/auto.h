@@ -14,12 +14,6 @@ struct Auto {
   std::size_t experts = 0;  ///< networks, the most useful first; 0: all
   std::size_t lags = 24;    ///< past targets the experts may look at
   bool full_ekf = false;    ///< with inputs, two more experts: LSTM networks under the full EKF
-  /// Fewer and smaller networks, with covariances in single precision: a fifth of the memory and half
-  /// the time or less, for errors 0.7 % larger (docs/auto.md).
-  bool lean = true;
-  /// Networks that do not pay sleep, and of more than 32 inputs networks see those that tell most.
-  bool selective = true;
-  bool series = true;       ///< with the experts that know time: seasons, trends, long pasts
   std::size_t threads = 1;  ///< that share the experts; results are the same for any number
   void validate() const;
   static const RuleInfo<Auto>& info();

@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._learner import Array, Learner
 
-__all__ = ["OnlineClassifier", "OnlineLSTMClassifier", "OnlineLSTMRegressor", "OnlineRegressor"]
+__all__ = ["OnlineClassifier", "OnlineRegressor"]
 
 
 class OnlineRegressor(RegressorMixin, BaseEstimator):
@@ -262,8 +262,3 @@ def _seed(random_state: Any) -> int:
     if random_state is None:
         return 1
     return int(check_random_state(random_state).randint(1, np.iinfo(np.int32).max))
-
-
-# Both run any learner, of which an LSTM network is but one kind.
-OnlineLSTMRegressor = OnlineRegressor
-OnlineLSTMClassifier = OnlineClassifier

@@ -16,25 +16,29 @@ namespace {
 constexpr std::size_t kept_after_a_change = 16;  // samples, by those that start over
 constexpr std::size_t kept_when_waking = SampleMemory::pasts;
 
+std::vector<bool> who_may_sleep(const Panel& panel) {
+  std::vector<bool> may_sleep;
+  for (std::size_t j = 0; j < panel.size(); ++j) may_sleep.push_back(panel[j].plan.may_sleep);
+  return may_sleep;
+}
+
 }  // namespace
 
 AutoLearner::AutoLearner(const Auto& options, const NetworkOptions& network)
     : panel_(options, network),
       series_([&] {
         std::vector<Series> all;
-        for (std::size_t k = 0; options.series && k < network.outputs; ++k)
-          all.emplace_back(options, network, k);
+        for (std::size_t k = 0; k < network.outputs; ++k) all.emplace_back(options, network, k);
         return all;
       }()),
       scale_(sight_of(options, network)),
       history_(sight_of(options, network).lags, network.outputs),
       memory_(sight_of(options, network)),
-      blends_(all_experts(), network.outputs,
-              options.series ? BlendPace() : BlendPace::before_format_4()),
+      blends_(all_experts(), network.outputs),
+      roster_(who_may_sleep(panel_)),
       range_(network.outputs),
       first_guess_(network.outputs),
-      belief_(options.series),
-      announced_(options.series ? network.inputs : 0, network.outputs),
+      announced_(network.inputs, network.outputs),
       disturbance_(network.outputs),
       x_(network.inputs),
       seen_(sight_of(options, network).size()),
@@ -47,13 +51,8 @@ AutoLearner::AutoLearner(const Auto& options, const NetworkOptions& network)
       no_prediction_(network.outputs, std::numeric_limits<double>::quiet_NaN()),
       ahead_history_(history_),
       ahead_(network.outputs) {
-  for (std::size_t j = 0; options.lean && j < panel_.size(); ++j)
+  for (std::size_t j = 0; j < panel_.size(); ++j)
     if (panel_[j].plan.name == "rls") without_past_ = j;
-  if (options.lean && options.selective) {
-    std::vector<bool> may_sleep;
-    for (std::size_t j = 0; j < panel_.size(); ++j) may_sleep.push_back(panel_[j].plan.may_sleep);
-    roster_.emplace(std::move(may_sleep));
-  }
 }
 
 // ---- Prediction
@@ -204,7 +203,7 @@ void AutoLearner::advance_series(std::span<const double> guess) {
 
 void AutoLearner::learn_blend(std::span<const double> d) {
   if (has_experts()) {
-    if (roster_) blends_.without_each(moved_);
+    blends_.without_each(moved_);
     blends_.learn(d);
     look_for_change();
   } else if (samples_ > 0) {
@@ -218,11 +217,11 @@ void AutoLearner::look_for_change() {
   const double error = squared_error();
   const Alarm::Sign sign = alarm_.look_at(error, samples_);
   if (sign == Alarm::Sign::none) {
-    if (roster_) follow_roster(roster_->learn(moved_, error));
+    follow_roster(roster_.learn(moved_, error));
     return;
   }
   memory_.keep(kept_after_a_change);
-  if (roster_) follow_roster(roster_->wake_all());
+  follow_roster(roster_.wake_all());
   start_over_from_memory(
       [&](const Expert& e) { return sign == Alarm::Sign::over || e.plan.replays > 0; });
   blends_.become_open();
@@ -332,7 +331,7 @@ void AutoLearner::expect_periods(std::span<const double> samples) {
 }
 
 void AutoLearner::look_for_periods() {
-  if (periods_told_ || series_.empty() || !PeriodFinder::is_due(samples_)) return;
+  if (periods_told_ || !PeriodFinder::is_due(samples_)) return;
   const auto found = finder_.find(series_[0].past());
   if (!found.empty() && !std::ranges::equal(found, periods())) set_periods(found);
 }
@@ -375,7 +374,7 @@ void AutoLearner::reset() {
   history_.reset();
   memory_.reset();
   blends_.reset();
-  if (roster_) roster_->reset();
+  roster_.reset();
   range_.reset();
   first_guess_.reset();
   belief_.reset();
@@ -399,13 +398,10 @@ void AutoLearner::exchange(Archive& archive) {
   history_.exchange(archive);
   memory_.exchange(archive);
   blends_.exchange(archive);
-  if (roster_) {
-    roster_->exchange(archive);
-    for (std::size_t j = 0; archive.reading() && j < panel_.size(); ++j)
-      roster_->is_awake(j) ? void(panel_.wake(j)) : panel_.send_to_sleep(j);
-  }
+  roster_.exchange(archive);
+  for (std::size_t j = 0; archive.reading() && j < panel_.size(); ++j)
+    roster_.is_awake(j) ? void(panel_.wake(j)) : panel_.send_to_sleep(j);
   panel_.exchange(archive);
-  if (series_.empty()) return;
   announced_.exchange(archive);
   archive.flag(periods_told_);
   for (Series& s : series_) s.exchange(archive);

@@ -60,9 +60,7 @@ class AutoLearner final : public Learner {
   const Learner& expert(std::size_t j) const { return *panel_[j].learner; }
 
  private:
-  std::size_t all_experts() const {
-    return panel_.size() + (series_.empty() ? 0 : series_[0].size());
-  }
+  std::size_t all_experts() const { return panel_.size() + series_[0].size(); }
   bool has_experts() const { return Scale::is_known(samples_); }
   bool bring_up_to_date(std::span<const double> x);
   StepReport step_experts(std::span<const double> d);
@@ -89,7 +87,7 @@ class AutoLearner final : public Learner {
   StepReport finish(StepReport report);
 
   Panel panel_;
-  std::vector<Series> series_;               // of each output; none if there shall be none
+  std::vector<Series> series_;               // of each output
   std::optional<std::size_t> without_past_;  // the expert that knows the inputs alone
   Periods periods_;
   bool periods_told_ = false;  // they are known, and not looked for
@@ -98,7 +96,7 @@ class AutoLearner final : public Learner {
   TargetHistory history_;
   SampleMemory memory_;
   Blends blends_;
-  std::optional<Roster> roster_;  // none: all are always awake
+  Roster roster_;
   TargetRange range_;
   FirstGuess first_guess_;
   Belief belief_;

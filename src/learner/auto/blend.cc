@@ -24,12 +24,14 @@ constexpr double least_noise = 1e-8;       // of a ridge's measurement, in prior
 constexpr double least_error = 1e-12;   // squared, of the interval's width, that is kept track of
 constexpr double least_width = 1e-150;  // of the interval; the square of less is no number
 
-// w_j ∗= exp(−rate·min((d − q_j)², 16 s²)/(s² apart)), normalised, with a share for everyone.
+// w_j ∗= exp(−rate·min((d − q_j)², 16 s²)/(s² apart)), normalised, with a share for everyone. After
+// a quiet stretch weights move as soon as errors do: s² is at least what the best expert's error is
+// now.
 void exponential_weights(std::span<double> w, std::span<const double> q, double d, double s2,
-                         double apart, const BlendPace& pace) {
+                         double apart, double share) {
   double best = (d - q[0]) * (d - q[0]);
   for (const double q_j : q) best = std::min(best, (d - q_j) * (d - q_j));
-  if (pace.follows_shifts) s2 = std::max(s2, best);
+  s2 = std::max(s2, best);
   if (!(s2 > 0)) return;  // so far no error at all
   const double least = std::min(best / s2, largest_loss);
   double sum = 0;
@@ -37,8 +39,7 @@ void exponential_weights(std::span<double> w, std::span<const double> q, double 
     const double loss = std::min((d - q[j]) * (d - q[j]) / s2, largest_loss);
     sum += w[j] *= std::exp(-rate / apart * (loss - least));
   }
-  for (double& w_j : w)
-    w_j = (1 - pace.share) * w_j / sum + pace.share / static_cast<double>(w.size());
+  for (double& w_j : w) w_j = (1 - share) * w_j / sum + share / static_cast<double>(w.size());
 }
 
 }  // namespace
@@ -204,7 +205,7 @@ void Blend::track(double& squared_error, double e) const {
 
 void Blend::learn_average(double d) {
   track(average_error_, d - candidate_[average]);
-  exponential_weights(w_, q_, d, average_error_, pace_.average_apart, pace_);
+  exponential_weights(w_, q_, d, average_error_, pace_.average_apart, pace_.share);
 }
 
 // Recursive least squares with measurement noise apart·s², s² the running squared error, and
@@ -240,7 +241,7 @@ void Blend::learn_ridge(Ridge& ridge, double prediction, double d) {
 
 void Blend::learn_best(double d) {
   track(best_error_, d - best_);
-  exponential_weights(candidate_w_, candidate_, d, best_error_, pace_.apart, pace_);
+  exponential_weights(candidate_w_, candidate_, d, best_error_, pace_.apart, pace_.share);
 }
 
 void Blend::learn_final(double d) {

@@ -12,15 +12,13 @@ class Archive;
 
 /// How fast a Blend learns.
 struct BlendPace {
-  /// Errors have to do with each other: so many in a row tell as much as one of them alone …
+  /// Successive errors are correlated: the ridges and the choice among candidates count so many
+  /// errors in a row as one.
   double apart = 4;
-  double average_apart = 2;  ///< … where the average is learnt from them
-  double share = 0.01;       ///< of the weight that is dealt out anew after each
-  /// After a quiet stretch weights move as soon as errors do: s² is at least what the best expert's
-  /// error is now. False: as it was before format 4 of snapshots.
-  bool follows_shifts = true;
-
-  static BlendPace before_format_4() { return {1, 1, 0.01, false}; }
+  /// The average counts so many errors in a row as one.
+  double average_apart = 2;
+  /// Fraction of the weight that is dealt out evenly after each step.
+  double share = 0.01;
 };
 
 /// Learns how to combine the predictions q_1 … q_M of experts, in four steps:

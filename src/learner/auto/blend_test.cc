@@ -450,7 +450,7 @@ TEST(BlendBecomesOpen, AndLearnsAsAtTheStart) {
     q = {d + e, d + a * e + 0.01 * rng.normal()};
     return d;
   };
-  Blend open(2, BlendPace::before_format_4());
+  Blend open(2);
   open.widen(-5, 5);
   const double prior = open.covariance_trace();
   Rng rng(79);
@@ -468,7 +468,7 @@ TEST(BlendBecomesOpen, AndLearnsAsAtTheStart) {
   double open_loss = 0;
   double closed_loss = 0;
   for (int t = 0; t < 300; ++t) {
-    const double d = combination(rng, -1, q);
+    const double d = combination(rng, -0.5, q);
     open_loss += squared(d - open.predict(q));
     closed_loss += squared(d - closed.predict(q));
     open.learn(d);

@@ -12,8 +12,8 @@ constexpr double least_variance = 1e-200;
 
 }  // namespace
 
-Blends::Blends(std::size_t experts, std::size_t outputs, const BlendPace& pace)
-    : blends_(outputs, Blend(experts, pace)), q_(experts), spread_(outputs), weights_(experts) {
+Blends::Blends(std::size_t experts, std::size_t outputs)
+    : blends_(outputs, Blend(experts)), q_(experts), spread_(outputs), weights_(experts) {
   gather_weights();
 }
 

@@ -77,7 +77,7 @@ Belief::Verdict Belief::judge(std::span<const double> x, std::span<const double>
   v.wild_target = samples >= first && is_beyond(wildest_target, scale.targets().running(), d);
   v.wild_input = samples >= first && is_beyond(Scale::wildest_input, scale.inputs().running(), x);
   const int where = side(wildest_target, scale.targets().running(), d);
-  const bool stays = follows_shifts_ && targets_ > 0 && where != 0 && where == side_;
+  const bool stays = targets_ > 0 && where != 0 && where == side_;
   side_ = where;
   targets_ = v.wild_target ? targets_ + 1 : 0;
   inputs_ = v.wild_input ? inputs_ + 1 : 0;
@@ -91,7 +91,6 @@ bool Belief::is_sure(std::uint64_t samples) const { return samples < first || ta
 void Belief::exchange(Archive& archive, std::uint64_t steps) {
   archive.count(targets_, steps);
   archive.count(inputs_, steps);
-  if (!follows_shifts_) return;
   std::uint64_t side = static_cast<std::uint64_t>(side_ + 1);
   archive.count(side, 2);
   side_ = static_cast<int>(side) - 1;
@@ -158,9 +157,7 @@ void Disturbance::reset() {
   for (auto* v : {&mean_before_, &deviation_before_}) std::fill(v->begin(), v->end(), 0.0);
 }
 
-// Format 1 did not know of disturbances.
 void Disturbance::exchange(Archive& archive, std::uint64_t steps) {
-  if (archive.format() < 2) return;
   archive.count(since_, steps);
   archive.numbers(mean_before_);
   archive.numbers(deviation_before_, Archive::not_negative);

@@ -34,9 +34,6 @@ class Belief {
   /// Whether the target judged last is real beyond doubt, and may widen the range of targets.
   bool is_sure(std::uint64_t samples) const;
 
-  /// `follows_shifts`: as it should be; false: always the third, as it was in formats before 4.
-  explicit Belief(bool follows_shifts = true) : follows_shifts_(follows_shifts) {}
-
   void reset() {
     targets_ = inputs_ = 0;
     side_ = 0;
@@ -44,7 +41,6 @@ class Belief {
   void exchange(Archive& archive, std::uint64_t steps);
 
  private:
-  bool follows_shifts_;
   int side_ = 0;             // of the last target beyond belief: above or below; 0: neither
   std::size_t enough_ = 3;   // in a row that are believed
   std::size_t targets_ = 0;  // beyond belief, in a row

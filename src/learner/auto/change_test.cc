@@ -30,18 +30,18 @@ Scale unit_scale() {
 TEST(Belief, TheThirdInARowIsBelieved) {
   const Scale scale = unit_scale();
   for (const bool target : {true, false}) {
-    Belief belief(/*follows_shifts=*/false);
+    Belief belief;
     const auto judge = [&](double v) {
       return belief.judge(Vector{target ? 0 : v}, Vector{target ? v : 0}, scale, 100);
     };
     for (const double wild : {target ? 21.0 : 1001.0, -1e9}) {
       EXPECT_FALSE(judge(target ? 19 : 999).is_wild());
       EXPECT_FALSE(judge(wild).believed);
-      EXPECT_FALSE(judge(wild).believed);
+      EXPECT_FALSE(judge(-wild).believed);
       EXPECT_TRUE(judge(0).believed);  // not in a row
       EXPECT_FALSE(judge(wild).believed);
       EXPECT_FALSE(belief.is_sure(100));
-      const auto second = judge(wild);
+      const auto second = judge(-wild);
       EXPECT_EQ(second.wild_target, target);
       EXPECT_EQ(second.wild_input, !target);
       EXPECT_FALSE(second.believed);

@@ -13,20 +13,9 @@ namespace {
 
 /// Units for a network of at most so many weights, and at least two: what a covariance costs grows
 /// with their square.
-std::size_t lean_units(NetworkOptions n, std::size_t most_weights) {
+std::size_t units(NetworkOptions n, std::size_t most_weights) {
   while (n.hidden > 2 && ParameterLayout(n).size() > most_weights) --n.hidden;
   return n.hidden;
-}
-
-/// The same as it was before: by the weights of the gates alone, and at least four units.
-std::size_t units(std::size_t wanted, const NetworkOptions& n, std::size_t weights) {
-  const std::size_t columns = n.inputs + 1;
-  std::size_t h = wanted;
-  while (h > 4 &&
-         h * (columns + (n.cell == Cell::feedforward ? 0 : h)) * ParameterLayout(n).gates() >
-             weights)
-    --h;
-  return h;
 }
 
 /// Inputs that networks see of a wide stream, in which each of them adds to the weights of every
@@ -44,19 +33,17 @@ struct Net {
   double process_noise = 1e-5;
   std::size_t replays = 0;
   std::size_t memory = 1000;
-  std::size_t weights = 0;  // at most, where it shall be lean; 0: as many as is usual
+  std::size_t weights = 0;  // at most; 0: as many as is usual
 };
 
-std::size_t usual_weights(const Auto& options, std::size_t inputs) {
-  return options.selective && inputs >= 24 ? 256 : 192;
-}
+std::size_t usual_weights(std::size_t inputs) { return inputs >= 24 ? 256 : 192; }
 
 /// The largest network has more weights where there are few inputs: all others are small then, and
 /// long memory needs many units.
-std::size_t weights_of_recurrent(const Auto& options, std::size_t inputs) {
+std::size_t weights_of_recurrent(std::size_t inputs) {
   constexpr std::size_t many = 8;
   constexpr std::size_t least = 160;
-  const std::size_t more = options.selective ? 90 : 60;
+  constexpr std::size_t more = 90;
   return least + more * (many - std::min(many, inputs));
 }
 
@@ -66,10 +53,8 @@ class Planner {
   Planner(const Auto& options, const NetworkOptions& network)
       : network_(network),
         sight_(sight_of(options, network)),
-        usual_weights_(usual_weights(options, network.inputs)),
-        most_lags_(options.lags),
-        lean_(options.lean),
-        selective_(options.selective) {}
+        usual_weights_(usual_weights(network.inputs)),
+        most_lags_(options.lags) {}
 
   std::vector<ExpertPlan> plans;
 
@@ -83,8 +68,7 @@ class Planner {
     n.weight_deviation = o.deviation;
     n.inputs = sight_.of_inputs(o.replays > 0) + o.lags * network_.outputs;
     n.hidden = std::max<std::size_t>(o.hidden * network_.hidden / 16, 2);
-    n.hidden = lean_ ? lean_units(n, o.weights > 0 ? o.weights : usual_weights_)
-                     : units(n.hidden, n, o.cell == Cell::feedforward ? 400 : 800);
+    n.hidden = units(n, o.weights > 0 ? o.weights : usual_weights_);
     Algorithm1 rule;
     rule.partition = Partition::full;
     rule.initial_covariance = 1;
@@ -92,9 +76,9 @@ class Planner {
     rule.noise_floor = o.floor;
     rule.noise_factor = o.factor;
     rule.error_bound = 1e-9;
-    rule.single_precision = lean_;
+    rule.single_precision = true;
     plan.rule = rule;
-    plan.may_sleep = lean_ && selective_;
+    plan.may_sleep = true;
     add(std::move(plan));
   }
 
@@ -156,15 +140,12 @@ class Planner {
   Sight sight_;
   std::size_t usual_weights_;
   std::size_t most_lags_;
-  bool lean_;
-  bool selective_;
 };
 
 }  // namespace
 
 Sight sight_of(const Auto& options, const NetworkOptions& network) {
-  const bool is_wide =
-      options.lean && options.selective && network.inputs > most_inputs_of_networks;
+  const bool is_wide = network.inputs > most_inputs_of_networks;
   return {.inputs = network.inputs,
           .lags = std::max<std::size_t>(options.lags, 1),
           .outputs = network.outputs,
@@ -185,16 +166,13 @@ std::vector<ExpertPlan> plan_experts(const Auto& options, const NetworkOptions& 
                          .hidden = 24,
                          .floor = 0.3,
                          .factor = 1,
-                         .weights = weights_of_recurrent(options, network.inputs)});
+                         .weights = weights_of_recurrent(network.inputs)});
   if (has_inputs)
     list.add("replay4", {.cell = ff, .hidden = 16, .floor = 1, .factor = 1, .replays = 4});
-  list.add("lstm-lag2", {.cell = Cell::lstm, .hidden = options.lean ? 4U : 6U, .lags = 2});
-  if (!options.lean) list.add("window8", {.cell = ff, .hidden = 8, .lags = 8, .floor = 0.01});
+  list.add("lstm-lag2", {.cell = Cell::lstm, .hidden = 4, .lags = 2});
   if (has_inputs) {
     list.add("replay1",
              {.cell = ff, .hidden = 24, .deviation = 0.2, .floor = 0.3, .factor = 1, .replays = 1});
-    if (!options.lean)
-      list.add("wide", {.cell = ff, .hidden = 24, .deviation = 0.2, .floor = 0.3, .factor = 1});
     list.add("replay2", {.cell = ff, .hidden = 16, .floor = 0.3, .factor = 1, .replays = 2});
     list.add("replay-recent", {.cell = ff,
                                .hidden = 16,

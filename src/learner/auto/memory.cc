@@ -41,17 +41,8 @@ void SampleMemory::exchange(Archive& archive) {
   archive.count(count_);
   archive.count(size_, std::min<std::uint64_t>(count_, capacity_));
   for (std::size_t age = size_; age > 0; --age) {
-    const auto row = std::span(rows_).subspan(place(age), numbers());
-    const auto past = std::span(pasts_).subspan(place_of_past(age), past_numbers());
-    if (archive.format() < 5) {  // all samples had one
-      archive.size(row.size() + past.size());
-      archive.run(row.first(sight_.inputs), Archive::any);
-      archive.run(past, Archive::any);
-      archive.run(row.last(sight_.outputs), Archive::any);
-    } else {
-      archive.run(row, Archive::any);
-      if (age <= pasts) archive.run(past);
-    }
+    archive.run(std::span(rows_).subspan(place(age), numbers()), Archive::any);
+    if (age <= pasts) archive.run(std::span(pasts_).subspan(place_of_past(age), past_numbers()));
   }
 }
 

@@ -91,14 +91,13 @@ std::vector<ClassExpertPlan> plan_class_experts(const Auto& options,
   add("memoryless", {.hidden = 16, .process_noise = 1e-4});
   add("gru-lag1", {.cell = Cell::gru, .hidden = 6, .lags = 1, .process_noise = 1e-5});
   if (options.experts > 0 && list.size() > options.experts) list.resize(options.experts);
-  if (options.full_ekf && options.lean && has_inputs) {  // snapshots before format 5 have none
+  if (options.full_ekf && has_inputs) {
     list.push_back({"ekf", full_ekf_plan({-0.5, 0.5, -0.5}, network, list.size() + 1)});
     list.push_back({"ekf-open", full_ekf_plan({5.0, 5.0, {}}, network, list.size() + 1)});
-    // How soon such a network finds what is to be remembered is luck: two more tries.
-    if (options.selective) {
-      list.push_back({"ekf-2", full_ekf_plan({-0.5, 0.5, -0.5}, network, list.size() + 1)});
-      list.push_back({"ekf-open-2", full_ekf_plan({5.0, 5.0, {}}, network, list.size() + 1)});
-    }
+    // How soon such a network finds what is to be remembered depends on its first weights: the
+    // second pair has others.
+    list.push_back({"ekf-2", full_ekf_plan({-0.5, 0.5, -0.5}, network, list.size() + 1)});
+    list.push_back({"ekf-open-2", full_ekf_plan({5.0, 5.0, {}}, network, list.size() + 1)});
   }
 
   add("linear", {});

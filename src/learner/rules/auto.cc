@@ -17,10 +17,6 @@ Fields fields(Auto& o) {
   return {{"experts", "networks, the most useful first; 0: all", &o.experts},
           {"lags", "past targets the experts may look at", &o.lags, at_most_1000, "past_targets"},
           no_setting({"full_ekf", "full-EKF networks as well: auto-max", &o.full_ekf}),
-          {"lean", "fewer and smaller networks in single precision; false: as up to 0.1", &o.lean},
-          no_setting({"selective", "networks that do not pay sleep, and see few inputs of many",
-                      &o.selective}),
-          no_setting({"series", "with the experts that know time", &o.series}),
           {"threads", "that share the experts", &o.threads, at_least_1}};
 }
 
@@ -49,7 +45,7 @@ Footprint footprint_of(const LearnerOptions& options, const Auto& rule) {
     const Footprint one = footprint({.network = plan.network, .rule = plan.rule});
     total.bytes += n_d * one.bytes;
   }
-  if (!series.empty()) total.bytes += n_d * 2 * LongPast::capacity * sizeof(double);
+  total.bytes += n_d * 2 * LongPast::capacity * sizeof(double);
   // Samples in memory, and for each output two covariances of the experts.
   const auto sample = static_cast<double>(options.network.inputs) + n_d;
   const double pasts = SampleMemory::pasts * static_cast<double>(rule.lags) * n_d;
@@ -106,12 +102,6 @@ const RuleInfo<Auto>& Auto::info() {
                            {"window", "samples back-propagated through"}},
       .footprint = footprint_of,
       .expert_names = expert_names_of,
-      .of_format =
-          [](Auto& o, std::uint64_t format) {
-            o.series = format >= 4;
-            o.lean = format >= 5;
-            o.selective = format >= 6;
-          },
   };
   return info;
 }

@@ -67,8 +67,6 @@ struct RuleInfo {
   /// In the order of StepReport::weights; none if it mixes none.
   std::vector<std::string> (*expert_names)(const LearnerOptions&, const Options&) =
       [](const LearnerOptions&, const Options&) { return std::vector<std::string>(); };
-  /// What options were before they had a name in snapshots, by the snapshot's format.
-  void (*of_format)(Options&, std::uint64_t format) = [](Options&, std::uint64_t) {};
 };
 
 /// For `validate()` of a rule's options.

@@ -47,8 +47,7 @@ SeriesPlan linear(const char* name, const NetworkOptions& network, std::vector<s
   return plan;
 }
 
-SeriesPlan net(const char* name, const Auto& options, const NetworkOptions& network,
-               std::vector<std::size_t> sees) {
+SeriesPlan net(const char* name, const NetworkOptions& network, std::vector<std::size_t> sees) {
   SeriesPlan plan{.name = name, .sees = std::move(sees), .needs_memory = true};
   NetworkOptions& n = plan.network;
   n.cell = Cell::feedforward;
@@ -57,7 +56,7 @@ SeriesPlan net(const char* name, const Auto& options, const NetworkOptions& netw
   n.inputs = inputs_seen(network) + plan.sees.size();
   n.outputs = 1;
   n.hidden = std::max<std::size_t>(network.hidden / 2, 2);
-  if (options.lean && inputs_seen(network) > 0)
+  if (inputs_seen(network) > 0)
     while (n.hidden > 2 && ParameterLayout(n).size() > most_weights_beside_inputs) --n.hidden;
   n.output_activation = OutputActivation::identity;
   Algorithm1 rule;
@@ -67,7 +66,7 @@ SeriesPlan net(const char* name, const Auto& options, const NetworkOptions& netw
   rule.noise_floor = 0.3;
   rule.noise_factor = 0.5;
   rule.error_bound = 1e-9;
-  rule.single_precision = options.lean;
+  rule.single_precision = true;
   plan.rule = rule;
   return plan;
 }
@@ -84,7 +83,6 @@ std::size_t networks_without_time(Auto options, const NetworkOptions& network) {
 
 std::vector<SeriesPlan> plan_series(const Auto& options, const NetworkOptions& network) {
   std::vector<SeriesPlan> plans;
-  if (!options.series) return plans;
   const auto changes = [](std::size_t n) { return stretch(0, n); };
   const auto level = stretch(F::level(), 1);
   const auto seasons = stretch(F::seasons(), Periods::most * F::per_period);
@@ -95,11 +93,9 @@ std::vector<SeriesPlan> plan_series(const Auto& options, const NetworkOptions& n
       linear("series-recent", network, together({changes(8), level, seasons, phases}), 100, 1e-4));
   const std::size_t others = networks_without_time(options, network);
   if (options.experts == 0 || options.experts > others)
-    plans.push_back(
-        net("series-changes", options, network, together({changes(F::changes), level})));
+    plans.push_back(net("series-changes", network, together({changes(F::changes), level})));
   if (options.experts == 0 || options.experts > others + 1) {
-    plans.push_back(
-        net("series-season", options, network, together({changes(12), level, seasons, phases})));
+    plans.push_back(net("series-season", network, together({changes(12), level, seasons, phases})));
     plans.back().needs_periods = true;
   }
   for (std::size_t i = 0; i < Periods::most; ++i)
@@ -118,7 +114,7 @@ std::vector<SeriesPlan> plan_series(const Auto& options, const NetworkOptions& n
 Series::Series(const Auto& options, const NetworkOptions& network, std::size_t output)
     : plans_(plan_series(options, network)),
       inputs_(inputs_seen(network)),
-      least_learnt_(options.lean && inputs_ > 0 ? 64 : 4),
+      least_learnt_(inputs_ > 0 ? 64 : 4),
       values_(1),
       changes_(1),
       seen_(F::size()) {
@@ -302,8 +298,8 @@ void Series::exchange(Archive& archive) {
   for (std::size_t model = 0; const SeriesPlan& plan : plans_) {
     if (plan.kind != SeriesPlan::Kind::model) continue;
     auto& learner = models_[model++].learner;
-    bool is_there = archive.format() < 5 || learner != nullptr;
-    if (archive.format() >= 5) archive.flag(is_there);
+    bool is_there = learner != nullptr;
+    archive.flag(is_there);
     if (!is_there) {
       learner.reset();
       continue;

@@ -30,8 +30,8 @@ struct SeriesPlan {
   bool needs_memory = false;  ///< only where the past tells something of the next value
 };
 
-/// The same for every output; none if Auto::series says so, and without networks if it has but a
-/// few.
+/// The experts of every output. They are the same for all outputs, and have no networks if
+/// Auto::experts allows only a few.
 std::vector<SeriesPlan> plan_series(const Auto& options, const NetworkOptions& network);
 
 /// Those of one output. They see its own past alone, and the inputs.
