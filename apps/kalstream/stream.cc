@@ -68,7 +68,7 @@ DriverOptions options_of(const StreamArguments& a,
         "--jobs: the learner of --start has the threads it was made with; leave it away");
   if (!a.start.empty()) {
     Learnt learnt = read_learnt(a.start);
-    options.engine.start = std::move(learnt.learner);
+    options.engine.start = std::make_shared<CalibratedLearner>(std::move(learnt.learner));
     options.engine.start_schema = std::move(learnt.schema);
   }
   options.engine.max_models = a.max_models;

@@ -49,7 +49,7 @@ class CalibratedLearner {
   };
 
   /// Throws std::invalid_argument if a number is out of range.
-  explicit CalibratedLearner(std::unique_ptr<Learner> learner, const CalibrationOptions& calibration = {});
+  CalibratedLearner(std::unique_ptr<Learner> learner, const CalibrationOptions& options = {});
   /// An independent copy, with all that was learnt.
   CalibratedLearner(const CalibratedLearner& other);
   CalibratedLearner(CalibratedLearner&&) noexcept = default;

@@ -75,6 +75,9 @@ class Engine final : private ModelListener {
   std::optional<Foresight> foresee(const std::string& key, std::size_t horizon,
                                    std::span<Record> inputs);
 
+  /// The inputs of the n-th sample after the last one of its key are known ahead of their time.
+  void announce(const Sample& sample, std::uint64_t n);
+
   /// What people should know since the last call: how far samples are apart, and the like.
   std::vector<std::string> take_remarks();
 
@@ -104,6 +107,10 @@ class Engine final : private ModelListener {
   void put_state(const std::string& key, std::span<const std::byte> state);
   /// Whether there is a model of the key. Throws StoreError.
   bool knows(const std::string& key) { return models_ && models_->holds(key); }
+  /// The model of a key, as it is in memory; nullptr if it is not.
+  const StreamModel* model_of(const std::string& key) const;
+  /// The learner of the only model, which is gone then; nothing if there is none.
+  std::optional<CalibratedLearner> take_learner();
   /// As if the key had never come; false if it has not. Throws StoreError.
   bool forget(const std::string& key);
 
@@ -127,7 +134,7 @@ class Engine final : private ModelListener {
  private:
   bool settle(const Record& record, Turn& turn);
   void begin(Schema schema);
-  std::unique_ptr<Learner> make() const;
+  CalibratedLearner make() const;
   std::uint64_t bytes_of_a_model() const;
   Recipe recipe() const;
   void settle_classes();

@@ -72,6 +72,24 @@ void Engine::put_state(const std::string& key, std::span<const std::byte> state)
   models_->find(key);  // as one that is used, and has changed
 }
 
+void Engine::announce(const Sample& sample, std::uint64_t n) {
+  learn();
+  if (models_) models_->of(sample.key).announce(sample, n);
+}
+
+const StreamModel* Engine::model_of(const std::string& key) const {
+  return models_ ? models_->in_memory(key) : nullptr;
+}
+
+std::optional<CalibratedLearner> Engine::take_learner() {
+  learn();
+  StreamModel* model = models_ && !has_keys() ? models_->find("") : nullptr;
+  if (model == nullptr || !model->has_begun()) return {};
+  std::optional<CalibratedLearner> learner = std::move(*model).release();
+  models_->forget("");
+  return learner;
+}
+
 bool Engine::forget(const std::string& key) {
   learn();
   return models_ && models_->forget(key);

@@ -19,7 +19,7 @@ struct EngineOptions {
   std::function<Recipe(std::size_t inputs, std::size_t outputs)> recipe;
   /// Begin with copies of this one instead, which has learnt from a stream of that schema (empty if
   /// it is not known).
-  std::shared_ptr<const Learner> start;
+  std::shared_ptr<const CalibratedLearner> start;
   Schema start_schema;
 
   /// The fields, where they are known before the first record; empty: that one settles them.
@@ -32,6 +32,8 @@ struct EngineOptions {
   bool hold_missing = false;  ///< the last values of missing inputs stand in for them
   /// Fields whose inputs may be known ahead of their time, by name or place.
   std::vector<std::string> future;
+  /// They are told by Engine::announce(), which needs no times.
+  bool is_announced = false;
   std::size_t max_models = 10'000;
   /// That may be taken, by models with keys and all that belongs to a stream.
   std::uint64_t memory = ModelLimits::none;

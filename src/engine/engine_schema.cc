@@ -111,7 +111,8 @@ void Engine::settle_future() {
   const std::vector<bool> known = known_ahead(fields, options_.future);
   options_.model.known_ahead = options_.future.empty() ? std::vector<bool>{} : known;
   options_.model.elapsed = has_elapsed(fields);
-  if (!options_.future.empty() && fields.find(Role::time) == nullptr)
+  const bool needs_time = !options_.future.empty() && !options_.is_announced;
+  if (needs_time && fields.find(Role::time) == nullptr)
     throw std::invalid_argument(
         "--future: rows ahead of their time are known by it, but the stream has no time; name the "
         "field with --time");
@@ -126,16 +127,17 @@ Recipe Engine::recipe() const {
   if (schema().has_classes())
     throw std::invalid_argument(
         "a learner to begin with does not know which class is which; go on from a checkpoint");
-  if (options_.start->inputs() != inputs || options_.start->outputs() != outputs)
-    throw std::invalid_argument(
-        "the learner to begin with has " + std::to_string(options_.start->inputs()) +
-        " inputs and " + std::to_string(options_.start->outputs()) + " targets, the stream " +
-        std::to_string(inputs) + " and " + std::to_string(outputs));
-  return *options_.start->recipe();
+  const Learner& start = options_.start->learner();
+  if (start.inputs() != inputs || start.outputs() != outputs)
+    throw std::invalid_argument("the learner to begin with has " + std::to_string(start.inputs()) +
+                                " inputs and " + std::to_string(start.outputs()) +
+                                " targets, the stream " + std::to_string(inputs) + " and " +
+                                std::to_string(outputs));
+  return start.recipe() == nullptr ? Recipe{} : *start.recipe();
 }
 
-std::unique_ptr<Learner> Engine::make() const {
-  return options_.start ? options_.start->clone() : make_from(*recipe_);
+CalibratedLearner Engine::make() const {
+  return options_.start ? *options_.start : CalibratedLearner(make_from(*recipe_));
 }
 
 // What was read from a store may be anything.

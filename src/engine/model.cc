@@ -6,14 +6,21 @@
 
 namespace kalstream {
 
-StreamModel::StreamModel(std::unique_ptr<Learner> learner, const ModelOptions& options)
-    : options_(options), scores_(1), known_(options.known_ahead) {
-  if (learner) begin(std::move(learner));
+StreamModel::StreamModel(const ModelOptions& options)
+    : options_(options),
+      scores_(1),
+      known_(options.known_ahead),
+      announced_(options.known_ahead) {}
+
+StreamModel::StreamModel(CalibratedLearner learner, const ModelOptions& options)
+    : StreamModel(options) {
+  begin(std::move(learner));
 }
 
-void StreamModel::begin(std::unique_ptr<Learner> made) {
+void StreamModel::begin(CalibratedLearner made) {
   calibrated_.emplace(std::move(made));
   calibrated_->recalibrate(calibration());
+  target_known_ = learner().samples() > 0;
   scores_ = of_classes() ? Scores::of_classes() : Scores(learner().outputs());
   last_x_.assign(learner().inputs(), std::numeric_limits<double>::quiet_NaN());
   forecast_.resize(options_.horizon * learner().outputs());
@@ -21,8 +28,9 @@ void StreamModel::begin(std::unique_ptr<Learner> made) {
 }
 
 bool StreamModel::of_classes() const {
-  const LearnerOptions& options = learner().recipe()->options;
-  return options.loss.kind == Loss::Kind::cross_entropy && learner().outputs() > 1;
+  const Recipe* recipe = learner().recipe();
+  return recipe != nullptr && recipe->options.loss.kind == Loss::Kind::cross_entropy &&
+         learner().outputs() > 1;
 }
 
 // The probabilities of classes say it all: they have no bounds, and no forecasts.
@@ -64,6 +72,7 @@ Answer StreamModel::take(const Sample& sample, ModelListener& listener) {
   predict(sample.x, taken.said);
   taken.d = target_of(sample);
   ++samples_;
+  announced_.forget_until(static_cast<std::int64_t>(samples_));
   taken.number = samples_ - passed_;
   taken.x = sample.x;
   if (waits) {
@@ -139,7 +148,11 @@ void StreamModel::add_future(std::span<const double> x, std::size_t lead) {
   if (options_.elapsed) row.back() = clock_.elapsed();
   if (!known_.any()) return;
   const auto moment = clock_.after(lead);
-  if (!moment || !known_.fill(*moment, clock_, row)) held_known_ = true;
+  const bool known =
+      moment ? known_.fill(*moment, clock_, row)
+             : announced_.any() &&
+                   announced_.fill(static_cast<std::int64_t>(samples_ + lead), clock_, row);
+  if (!known) held_known_ = true;
 }
 
 Foresight StreamModel::foresee(std::size_t horizon, std::span<const double> inputs) {

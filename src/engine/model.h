@@ -66,10 +66,11 @@ class ModelListener {
 /// without id cannot be named later and does not wait.
 class StreamModel {
  public:
-  /// The learner must have a recipe, for checkpoints. nullptr: it will come with begin(), before
-  /// anything else is asked.
-  StreamModel(std::unique_ptr<Learner> learner, const ModelOptions& options);
-  void begin(std::unique_ptr<Learner> learner);
+  /// The learner comes with begin(), before anything else is asked. For checkpoints it must have a
+  /// recipe.
+  explicit StreamModel(const ModelOptions& options);
+  StreamModel(CalibratedLearner learner, const ModelOptions& options);
+  void begin(CalibratedLearner learner);
   bool has_begun() const { return calibrated_.has_value(); }
 
   /// Puts the last value of each input that is missing (NaN) in its place. False if one of them has
@@ -86,6 +87,8 @@ class StreamModel {
   bool is_ahead(const Sample& sample) const;
   /// … which are kept until then …
   Answer keep_ahead(const Sample& sample);
+  /// The inputs of the n-th sample after the last one are known ahead of their time.
+  void announce(const Sample& sample, std::uint64_t n);
   /// … and whether it is the next one. Then samples that are missing before it are passed, with
   /// inputs as they were.
   StreamClock::Verdict arrive(const Sample& sample, ModelListener& listener);
@@ -105,6 +108,8 @@ class StreamModel {
   Foresight foresee(std::size_t horizon, std::span<const double> inputs);
 
   const Learner& learner() const { return calibrated_->learner(); }
+  /// The learner, with all it has learnt; nothing may be asked of the model any more.
+  CalibratedLearner release() && { return *std::move(calibrated_); }
   bool of_classes() const;
   /// That have come so far, in the order in which they did.
   const std::vector<std::string>& classes() const { return classes_; }
@@ -178,7 +183,8 @@ class StreamModel {
   std::size_t ahead_ = 0;
   StreamClock clock_;
   std::optional<std::vector<double>> told_;  // periods the learner was told of
-  KnownInputs known_;
+  KnownInputs known_;      // by moments
+  KnownInputs announced_;  // by numbers of samples: where times do not tell what is next
   bool held_known_ = false;
 
   double class_surprise_ = 0;               // of the last class that came

@@ -50,6 +50,11 @@ StreamClock::Verdict StreamModel::arrive(const Sample& sample, ModelListener& li
   return verdict;
 }
 
+void StreamModel::announce(const Sample& sample, std::uint64_t n) {
+  if (sample.tick) known_.add(*sample.tick, sample.x);
+  announced_.add(static_cast<std::int64_t>(samples_ + n), sample.x);
+}
+
 // Samples that are missing count as those without a target.
 void StreamModel::pass(std::uint64_t missing, std::int64_t from, ModelListener& listener) {
   for (std::uint64_t k = 1; k <= missing; ++k) {

@@ -46,6 +46,11 @@ Models::Models(MakeLearner make, const ModelOptions& options, StateStore* store,
       first_packed_(models_.end()),
       next_(models_.end()) {}
 
+const StreamModel* Models::in_memory(const std::string& key) const {
+  const auto found = by_key_.find(key);
+  return found == by_key_.end() ? nullptr : found->second->model.get();
+}
+
 const StreamModel* Models::only() const {
   return models_.empty() ? nullptr : models_.front().model.get();
 }
@@ -125,7 +130,8 @@ bool Models::holds(const std::string& key) const {
 StreamModel& Models::of(const std::string& key, const Expected& expected) {
   if (StreamModel* model = find(key, expected); model != nullptr) return *model;
   make_room_for(1);
-  put(key, std::make_unique<StreamModel>(in_batch_ ? nullptr : make_(), options_));
+  put(key, in_batch_ ? std::make_unique<StreamModel>(options_)
+                     : std::make_unique<StreamModel>(make_(), options_));
   return *touch(models_.begin());
 }
 

@@ -55,7 +55,7 @@ class Models {
     std::uint64_t departures = 0;
   };
 
-  using MakeLearner = std::function<std::unique_ptr<Learner>()>;
+  using MakeLearner = std::function<CalibratedLearner()>;
   using Give = std::function<void(CheckpointImage)>;
 
   /// `store` may be nullptr: then there can be no more than the limits allow.
@@ -100,6 +100,9 @@ class Models {
   bool give_next();
   /// The commit has been made: the store has them; or has failed: they are due again with the next.
   void committed(bool done);
+
+  /// The model of the key as it is in memory, neither packed nor in the store; else nullptr.
+  const StreamModel* in_memory(const std::string& key) const;
 
   /// The one there is, where there are no keys; nullptr before it is made. Where there are keys,
   /// the one that was used last, if it is still there.

@@ -22,7 +22,7 @@ bool is_usable(const Sample& sample);
 struct TurnRules {
   const EngineOptions& options;
   const SampleReader& reader;  ///< for the names of fields
-  const std::function<std::unique_ptr<Learner>()>& make;
+  const Models::MakeLearner& make;
 };
 
 /// Knows its own record and model and nothing else that changes, so that turns of different models

@@ -658,7 +658,9 @@ RunResult evaluate(CalibratedLearner& learner, const Dataset& data,
   EngineOptions engine;
   engine.start = std::make_shared<CalibratedLearner>(learner);
   return evaluate(std::move(engine), data, options, on_step, [&](Engine& done) {
+    const CalibrationOptions before = learner.calibration();
     if (auto learnt = done.take_learner()) learner = std::move(*learnt);
+    learner.recalibrate(before);
   });
 }
 
