@@ -40,8 +40,8 @@ TEST(RunningScore, IsWhatProgressiveValidationSays) {
   LearnerOptions options;
   options.network = test::small_network(3, 3, 2);
   options.rule = Ekf{};
-  const auto learner = make_learner(options);
-  const RunResult run = evaluate(*learner, data, {});
+  CalibratedLearner learner(make_learner(options));
+  const RunResult run = evaluate(learner, data, {});
   RunningScore score(2);
   double squares = 0;
   double magnitudes = 0;

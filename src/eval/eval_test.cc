@@ -7,8 +7,8 @@
 
 #include "eval/comparison.h"
 #include "eval/parallel.h"
-#include "eval/progressive.h"
 #include "eval/statistics.h"
+#include "eval/test_support.h"
 
 namespace kalstream {
 namespace {
@@ -99,6 +99,14 @@ class Scripted final : public Learner {
   double ahead_ = 0;
 };
 
+/// The run of this learner itself.
+RunResult evaluate(Scripted& learner, const Dataset& data, const EvaluationOptions& options) {
+  CalibratedLearner copy(learner.clone());
+  const RunResult run = kalstream::evaluate(copy, data, options);
+  learner = dynamic_cast<const Scripted&>(copy.learner());
+  return run;
+}
+
 Dataset stream(std::vector<double> inputs, std::vector<double> targets) {
   Dataset data;
   data.input_names = {"x"};
@@ -112,7 +120,7 @@ TEST(Progressive, PredictsThenLearnsThenForecasts) {
   Scripted learner({0, 0, 0});
   const RunResult run =
       evaluate(learner, stream({1, 2, 3}, {1, -1, 1}), {.horizon = 1, .all_known_ahead = true});
-  EXPECT_EQ(learner.log, "plfplfpl");
+  EXPECT_EQ(learner.log, "plfplfplf");
   EXPECT_TRUE(std::isnan(run.squared_error[0]));  // nothing was known
   EXPECT_EQ(run.squared_error[1], 1);
   EXPECT_EQ(run.squared_error[2], 1);
@@ -126,7 +134,7 @@ TEST(Progressive, MissingTargetsAndInputs) {
   Scripted learner({0.5, 0.5, 0.5, 0.5, 0.5});
   const RunResult run = evaluate(learner, stream({1, nan, 3, 4, 5}, {1, 1, nan, -1, 1}),
                                  {.horizon = 2, .all_known_ahead = true});
-  EXPECT_EQ(learner.log, "plfpafplfpl");
+  EXPECT_EQ(learner.log, "plfpafplfplf");
   EXPECT_EQ(run.skipped_rows, 1U);
   EXPECT_EQ(run.missing_targets, 1U);
   EXPECT_EQ(run.scored, 2U);
@@ -150,10 +158,11 @@ TEST(Progressive, BoundsWherePredictedAndLearntWhereTargetsAre) {
   EXPECT_LE(run.low[31], 0);  // bounds, though nothing to learn from
   EXPECT_GE(run.high[59], 0);
   learner.reset();
-  Intervals intervals(1, 0.5);
-  EXPECT_EQ(evaluate(learner, data, {.intervals = &intervals}).high[59], run.high[59]);
-  EXPECT_EQ(intervals.counted(), rows - 2 - 10);
-  EXPECT_EQ(intervals.coverage(), run.bounds.coverage);
+  // Those that a learner brings with it go on.
+  CalibratedLearner calibrated(learner.clone(), {.coverage = 0.5});
+  EXPECT_EQ(kalstream::evaluate(calibrated, data, {.coverage = 0.5}).high[59], run.high[59]);
+  EXPECT_EQ(calibrated.intervals()->counted(), rows - 2 - 10);
+  EXPECT_EQ(calibrated.intervals()->coverage(), run.bounds.coverage);
   learner.reset();
   EXPECT_TRUE(evaluate(learner, data, {}).low.empty());
 }
@@ -163,7 +172,7 @@ TEST(Progressive, WarmUpRowsAreNeitherScoredNorLearnt) {
   const RunResult run =
       evaluate(learner, stream({1, 2, 3, 4}, {9, 1, -1, 1}),
                {.warm_up = 1, .horizon = 1, .sustained_length = 1, .all_known_ahead = true});
-  EXPECT_EQ(learner.log, "aplfplfpl");
+  EXPECT_EQ(learner.log, "pafplfplfplf");
   EXPECT_EQ(run.scored, 3U);
   EXPECT_EQ(run.missing_targets, 0U);
   EXPECT_TRUE(std::isnan(run.squared_error[0]));

@@ -1,11 +1,9 @@
-#include "eval/forecasts.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "core/rng.h"
-#include "eval/progressive.h"
+#include "eval/test_support.h"
 #include "eval/statistics.h"
 
 namespace kalstream {
@@ -59,16 +57,15 @@ TEST(Forecasts, AreThoseThatAreScored) {
   EXPECT_TRUE(std::isnan(kept.forecasts.value[40 * horizon]));
 }
 
-TEST(Forecasts, EndWithTheInputsButNotWithASeries) {
+// Beyond the last row that is known, inputs are held.
+TEST(Forecasts, DoNotEndWithTheInputs) {
   const EvaluationOptions options{.horizon = 3, .keep_forecasts = true, .all_known_ahead = true};
   const Dataset with = noisy_sine(30, true);
-  const auto limited = evaluate(*linear(with), with, options).forecasts.value;
-  EXPECT_FALSE(std::isnan(limited[28 * 3]));
-  EXPECT_TRUE(std::isnan(limited[28 * 3 + 1]));
-  EXPECT_TRUE(std::isnan(limited[29 * 3]));
-  // Nor do they where inputs are held.
-  EXPECT_FALSE(std::isnan(evaluate(*linear(with), with, {.horizon = 3, .keep_forecasts = true})
-                              .forecasts.value.back()));
+  const RunResult run = evaluate(*linear(with), with, options);
+  EXPECT_FALSE(std::isnan(run.forecasts.value.back()));
+  EXPECT_EQ(run.remarks.back(),
+            "inputs known ahead are not known for all of the horizon: there they are held at their "
+            "last values");
   const Dataset series = noisy_sine(30, false);
   EXPECT_FALSE(std::isnan(evaluate(*linear(series), series, options).forecasts.value.back()));
 }

@@ -190,6 +190,7 @@ class Recorder final : public StreamListener {
     if (schema.has_classes()) {
       run_.classes.emplace();
       run_.classes->begins.assign(1, 0);
+      run_.classes->target.resize(last);
     }
     if (options.coverage > 0 && !run_.classes) run_.low = run_.high = run_.prediction;
     if (options.surprise || options.alarm_rate > 0) run_.surprise.assign(last * n_d_, nan);
@@ -207,6 +208,7 @@ class Recorder final : public StreamListener {
   void look_at(const Engine& engine, std::size_t t, std::size_t key) {
     engine_ = &engine;
     row_ = t;
+    run_.steps = t + 1;
     if (models_.size() <= key) {
       models_.resize(key + 1);
       run_.timelines.resize(key + 1);
@@ -272,7 +274,6 @@ class Recorder final : public StreamListener {
 
   /// All that row t has taught is learnt.
   void end(std::size_t t) {
-    run_.steps = t + 1;
     if (data_.times.empty() || run_.kind[t] != RowKind::taken) return;
     const auto& step = engine_->models()->only()->clock().step();
     if (!line_->steps.empty() ? step == line_->steps.back().step : !step) return;
@@ -302,7 +303,7 @@ class Recorder final : public StreamListener {
     run_.rmse =
         std::sqrt(mean_of(run_.targets, [](const TargetScore& s) { return s.rmse * s.rmse; }));
     run_.mae = mean_of(run_.targets, [](const TargetScore& s) { return s.mae; });
-    run_.nse = run_.scored == 0 ? nan : mean_squared_error() / run_.target_variance;
+    run_.nse = run_.scored == 0 || run_.classes ? nan : mean_squared_error() / run_.target_variance;
     run_.knse = mean(run_.forecast_squared_error) / run_.target_variance;  // NaN without forecasts
     run_.update_fraction =
         updates_ == 0 ? 0 : static_cast<double>(applied_) / static_cast<double>(updates_);
@@ -344,7 +345,7 @@ class Recorder final : public StreamListener {
 
   void take_target(std::size_t t, const Answer& answer) {
     std::ranges::copy(answer.target, run_.target.begin() + t * n_d_);
-    if (run_.classes) run_.target[t] = 1;
+    if (run_.classes) run_.classes->target[t] = answer.label;
     if (!run_.surprise.empty())
       std::ranges::copy(answer.surprise, run_.surprise.begin() + t * n_d_);
     const bool counts = answer.sample > options_.warm_up;

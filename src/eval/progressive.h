@@ -66,6 +66,7 @@ struct KeptForecasts {
 struct ClassResult {
   ClassScores scores;
   std::vector<std::string> names;  ///< those that came, in the order in which they did
+  std::vector<std::string> target;  ///< of each row, as it came; empty: missing
   /// Of each row, the probabilities of the classes that were known then, one row after the other.
   std::vector<double> probability;
   std::vector<std::size_t> begins;  ///< of each row, in `probability`; one more at the end

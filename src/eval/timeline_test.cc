@@ -5,16 +5,12 @@
 #include <cmath>
 
 #include "core/rng.h"
-#include "eval/hold.h"
-#include "eval/outlook.h"
-#include "eval/progressive.h"
+#include "eval/test_support.h"
 #include "schema/future.h"
 #include "schema/timestamp.h"
 
 namespace kalstream::timeline_test {
 namespace {
-
-using Row = Timeline::Row;
 
 constexpr std::int64_t hour = 3'600'000'000'000;
 
@@ -54,18 +50,22 @@ std::unique_ptr<Learner> linear(const Dataset& data, std::size_t lags = 2) {
 }
 
 TEST(Timeline, CountsTheStepsOfALearner) {
-  const Timeline line = timeline_of(hourly({0, 1, 2, 3, 4, 8, 7, 8, 9}));
+  const Dataset data = hourly({0, 1, 2, 3, 4, 8, 7, 8, 9});
+  const RunResult run = evaluate(*linear(data), data, {});
+  const Timeline& line = run.timelines.front();
   EXPECT_EQ(line.clock.text(), "1 hour");
-  EXPECT_EQ(line.passed(), 3U);
-  EXPECT_EQ(line.kind[6], Row::late);
-  EXPECT_EQ(line.kind[7], Row::repeated);
-  EXPECT_EQ(line.missing[5], 3U);
-  EXPECT_EQ(line.place[5], 8U);
-  EXPECT_EQ(line.place[8], 9U);
+  EXPECT_EQ(run.passed_steps, 3U);
+  EXPECT_EQ(run.kind[6], RowKind::late);
+  EXPECT_EQ(run.kind[7], RowKind::repeated);
+  EXPECT_EQ(run.place[5], 8U);
+  EXPECT_EQ(run.place[8], 9U);
   EXPECT_EQ(line.row_at[8], 5U);
   EXPECT_EQ(line.row_at[6], Timeline::none);
-  ASSERT_EQ(line.found.size(), 1U);
-  EXPECT_EQ(line.found[0].periods, (std::vector<double>{24, 168}));
+  ASSERT_EQ(line.steps.size(), 1U);
+  EXPECT_EQ(line.clock.periods(), (std::vector<double>{24, 168}));
+  const auto clocks = clocks_of(data);
+  EXPECT_EQ(clocks.at("").clock.text(), "1 hour");
+  EXPECT_EQ(clocks.at("").steps.front().row, line.steps.front().row);
 }
 
 TEST(Timeline, WithoutTimesEveryUsableRowIsTaken) {
@@ -73,11 +73,15 @@ TEST(Timeline, WithoutTimesEveryUsableRowIsTaken) {
   data.times.clear();
   data.ticks.clear();
   data.inputs[7] = NAN;
-  const Timeline line = timeline_of(data);
-  EXPECT_EQ(line.count(Row::taken), 9U);
-  EXPECT_EQ(line.kind[3], Row::skipped);
-  EXPECT_EQ(line.place[4], 3U);
-  EXPECT_EQ(line.passed(), 0U);
+  const RunResult run = evaluate(*linear(data), data, {});
+  EXPECT_EQ(run.skipped_rows, 1U);
+  EXPECT_EQ(run.kind[3], RowKind::skipped);
+  EXPECT_EQ(run.place[4], 3U);
+  EXPECT_EQ(run.passed_steps, 0U);
+  // The last value stands in for it, if that is asked for.
+  const RunResult held = evaluate(*linear(data), data, {.hold_missing = true});
+  EXPECT_EQ(held.skipped_rows, 0U);
+  EXPECT_EQ(held.held[3], 1U);
 }
 
 // A gap is gone through as if rows without target, with inputs as they were, stood there.
@@ -117,18 +121,18 @@ TEST(Timeline, NothingIsLearntTwice) {
   }
   const auto a = evaluate(*linear(once), once, {});
   const auto b = evaluate(*linear(twice), twice, {});
-  EXPECT_EQ(b.untimely_rows, 2U);
+  EXPECT_EQ(b.untimely_rows(), 2U);
   EXPECT_EQ(a.prediction.back(), b.prediction.back());
   EXPECT_EQ(a.nse, b.nse);
 }
 
-double error_with(const std::vector<bool>& known) {
+double error_with(const std::vector<std::string>& future) {
   const Dataset data = hourly(hours_until(600));
-  return evaluate(*linear(data, 0), data, {.horizon = 3, .known_ahead = known}).knse;
+  return evaluate(*linear(data, 0), data, {.horizon = 3, .future = future}).knse;
 }
 
 TEST(Future, InputsKnownAheadAreUsedAndOthersHeld) {
-  EXPECT_LT(error_with({true, false}), 0.05);
+  EXPECT_LT(error_with({"temp"}), 0.05);
   EXPECT_GT(error_with({}), 0.5);
 }
 
@@ -141,7 +145,7 @@ TEST(Future, ForecastsDoNotLookAhead) {
     changed.inputs[2 * t + 1] = -3;
   }
   const EvaluationOptions options{
-      .horizon = 4, .coverage = 0.8, .keep_forecasts = true, .known_ahead = {true, false}};
+      .horizon = 4, .coverage = 0.8, .keep_forecasts = true, .future = {"temp"}};
   const auto one = evaluate(*linear(data), data, options).forecasts;
   const auto other = evaluate(*linear(changed), changed, options).forecasts;
   for (std::size_t k = 0; k < 150 * 4; ++k) {
@@ -159,21 +163,17 @@ TEST(Future, RowsAheadOfTheirTimeTellWhatIsKnown) {
     data.targets[t] = NAN;
     data.inputs[2 * t + 1] = NAN;
   }
-  const Timeline line = timeline_of(data, {true, false});
-  EXPECT_EQ(line.count(Row::ahead), 20U);
-  EXPECT_EQ(line.row_at[line.place[99] + 5], 104U);
 
   const Dataset truth = hourly(hours_until(120));
   const auto outlook = look_ahead(*linear(data, 0), data,
-                                  {.horizon = 24, .coverage = 0, .known_ahead = {true, false}});
+                                  {.horizon = 24, .coverage = 0, .future = {"temp"}});
   EXPECT_EQ(outlook.history, 100U);
+  EXPECT_EQ(evaluate(*linear(data, 0), data, {.future = {"temp"}}).ahead_rows, 20U);
   EXPECT_EQ(outlook.times.front(), "1970-01-05T04:00:00Z");
-  EXPECT_TRUE(outlook.held_known);  // 20 of 24
   for (std::size_t k = 0; k < 20; ++k)
     EXPECT_NEAR(outlook.value[k], truth.targets[100 + k], 0.2) << k;
   // Without the name, all is held.
   const auto held = look_ahead(*linear(data, 0), data, {.horizon = 20, .coverage = 0});
-  EXPECT_FALSE(held.held_known);
   double far = 0;
   for (std::size_t k = 0; k < 20; ++k)
     far = std::max(far, std::abs(held.value[k] - truth.targets[100 + k]));
@@ -185,11 +185,9 @@ TEST(Future, ALaterRowNeedNotRepeatWhatIsKnown) {
   data.targets[6] = NAN;
   data.inputs[2 * 6 + 1] = NAN;
   data.inputs[2 * 7] = NAN;
-  use_rows_ahead(data, {true, false});
-  EXPECT_EQ(data.inputs[2 * 7], data.inputs[2 * 6]);
-  const Timeline line = timeline_of(data, {true, false});
-  EXPECT_EQ(line.kind[6], Row::ahead);
-  EXPECT_EQ(line.kind[7], Row::taken);
+  const RunResult run = evaluate(*linear(data), data, {.future = {"temp"}});
+  EXPECT_EQ(run.kind[6], RowKind::ahead);
+  EXPECT_EQ(run.kind[7], RowKind::taken);
 }
 
 TEST(Outlook, BacktestsBesideNaive) {
@@ -200,7 +198,7 @@ TEST(Outlook, BacktestsBesideNaive) {
     data.targets.push_back(std::sin(2 * M_PI * t / 12) + 0.05 * rng.normal());
   const auto outlook = look_ahead(
       *linear(data, 12), data,
-      {.horizon = 6, .coverage = 0.9, .periods = std::vector<double>{12}, .backtest = true});
+      {.horizon = 6, .coverage = 0.9, .periods = std::vector<double>{12}}, /*backtest=*/true);
   ASSERT_EQ(outlook.rivals.size(), 2U);
   EXPECT_EQ(outlook.rivals[0], "seasonal naive (12)");
   ASSERT_EQ(outlook.scores.size(), 7U);
@@ -224,13 +222,10 @@ TEST(Elapsed, IsAnInputWhereRowsComeAtAnyTime) {
   }
   data.ticks[4] = data.ticks[3] + 5 * hour;
   for (std::size_t t = 5; t < 40; ++t) data.ticks[t] += 5 * hour;
-  EXPECT_TRUE(timeline_of(data).found.empty());
-  EXPECT_TRUE(timeline_of(data).clock.is_irregular());
+  EXPECT_TRUE(clocks_of(data).at("").is_irregular());
   add_elapsed(data);
   EXPECT_EQ(data.n_inputs(), 3U);
   EXPECT_EQ(data.input_names.back(), "elapsed");
-  EXPECT_EQ(data.x(4)[2], 5 * 3600);
-  EXPECT_EQ(data.x(0)[2], 0);
   EXPECT_TRUE(has_elapsed(data.schema));
 }
 

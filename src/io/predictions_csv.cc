@@ -23,6 +23,7 @@ class PredictionsCsv {
         surprise_(!like.surprise.empty()),
         held_(!like.held.empty()),
         alarm_rate_(like.alarm_rate),
+        of_classes_(like.classes.has_value()),
         classes_(like.classes ? like.classes->names : std::vector<std::string>{}) {}
 
   void write_header() {
@@ -32,7 +33,7 @@ class PredictionsCsv {
       text(',' + csv_field(data_.time_name.empty() ? "time" : data_.time_name));
     if (held_) text(",held");
     name("target");
-    if (data_.classes.empty())
+    if (!of_classes_)
       name_with_bounds("prediction");
     else
       for (const std::string& c : classes_) text(',' + csv_field("probability_" + c));
@@ -53,7 +54,7 @@ class PredictionsCsv {
       if (!data_.times.empty()) text(',' + csv_field(data_.times[t]));
       if (held_) text(fmt::format(",{}", run.held[t]));
       if (run.classes) {
-        text(',' + csv_field(data_.classes[t]));
+        text(',' + csv_field(run.classes->target[t]));
         probabilities(*run.classes, t);
       } else {
         numbers(run.target, t * n_d);
@@ -140,6 +141,7 @@ class PredictionsCsv {
   bool surprise_;
   bool held_;
   double alarm_rate_;
+  bool of_classes_;
   std::vector<std::string> classes_;
   fmt::memory_buffer out_;
 };
