@@ -40,11 +40,11 @@ std::unique_ptr<Learner> made(const char* name, std::size_t inputs, std::size_t 
 }
 
 std::span<const double> inputs_in(const kalstream_learner& l, const double* x, std::size_t size) {
-  return sized(x, size, l.learner->inputs(), "x");
+  return sized(x, size, l.calibrated.learner().inputs(), "x");
 }
 
 std::span<const double> targets_in(const kalstream_learner& l, const double* d, std::size_t size) {
-  return sized(d, size, l.learner->outputs(), "d");
+  return sized(d, size, l.calibrated.learner().outputs(), "d");
 }
 
 void require_known_size(const kalstream_report* report) {
@@ -73,7 +73,7 @@ void give(const StepReport& r, kalstream_report* report) {
   if (r.status == StepStatus::rejected_input) refuse_numbers("x or d");
 }
 
-using Step = StepReport (kalstream_learner::*)(std::span<const double>, std::span<const double>);
+using Step = StepReport (CalibratedLearner::*)(std::span<const double>, std::span<const double>);
 
 // One sample with its target, learnt or only observed.
 int step(Step way, kalstream_learner* learner, const double* x, std::size_t inputs, const double* d,
@@ -82,7 +82,7 @@ int step(Step way, kalstream_learner* learner, const double* x, std::size_t inpu
     const auto in = inputs_in(*learner, x, inputs);
     const auto target = targets_in(*learner, d, outputs);
     require_known_size(report);
-    give((learner->*way)(in, target), report);
+    give((learner->calibrated.*way)(in, target), report);
   });
 }
 
@@ -93,23 +93,24 @@ void require_prediction(std::span<const double> d_hat) {
 
 void forecast(kalstream_learner& l, std::size_t horizon, std::span<const double> future,
               std::span<double> d_hat, double* low, double* high) {
-  if (!l.forecaster) {
+  const CalibrationOptions& with = l.calibrated.calibration();
+  if (with.horizon == 0) {
     if (low != nullptr || high != nullptr)
       throw std::invalid_argument(
           "low, high: bounds of forecasts need the settings horizon and interval");
-    if (!l.learner->forecast(horizon, future, d_hat)) refuse_numbers("future");
+    if (!l.learner().forecast(horizon, future, d_hat)) refuse_numbers("future");
     return;
   }
-  if (horizon > l.forecaster->horizon())
+  if (horizon > with.horizon)
     throw std::invalid_argument("horizon: the learner was made for " +
-                                std::to_string(l.forecaster->horizon()));
-  if ((low != nullptr || high != nullptr) && !l.intervals)
+                                std::to_string(with.horizon));
+  if ((low != nullptr || high != nullptr) && !(with.coverage > 0))
     throw std::invalid_argument("low, high: bounds need the setting interval");
   // As many leads as rows, but all of them where there are no inputs.
-  const std::size_t leads = l.forecaster->forecast(*l.learner, future);
+  const std::size_t leads = l.calibrated.forecast(future);
   if (leads < horizon) refuse_numbers("future");
-  std::ranges::copy(l.forecaster->values().first(d_hat.size()), d_hat.begin());
-  const auto bounds = l.forecaster->bounds();
+  std::ranges::copy(l.calibrated.forecaster()->values().first(d_hat.size()), d_hat.begin());
+  const auto bounds = l.calibrated.forecaster()->bounds();
   for (std::size_t k = 0; k < d_hat.size(); ++k) {
     if (low != nullptr) low[k] = bounds[k].low;
     if (high != nullptr) high[k] = bounds[k].high;
@@ -126,8 +127,8 @@ int kalstream_learner_new(const char* name, size_t inputs, size_t outputs,
   return guarded([&] {
     require(learner, "learner");
     Pairs pairs = pairs_in(settings);
-    const Companions with = take_companions(pairs);
-    *learner = new kalstream_learner(made(name, inputs, outputs, pairs), with);
+    const kalstream::CalibrationOptions with = take_calibration(pairs);
+    *learner = new kalstream_learner({made(name, inputs, outputs, pairs), with});
   });
 }
 
@@ -136,25 +137,20 @@ void kalstream_learner_free(kalstream_learner* learner) { delete learner; }
 int kalstream_learner_clone(kalstream_learner* learner, kalstream_learner** copy) {
   return guarded_with(learner, [&] {
     require(copy, "copy");
-    *copy = new kalstream_learner(*learner);
+    *copy = new kalstream_learner(learner->calibrated);
   });
 }
 
 int kalstream_learner_reset(kalstream_learner* learner) {
-  return guarded_with(learner, [&] {
-    learner->learner->reset();
-    if (learner->intervals) learner->intervals->reset();
-    if (learner->surprise) learner->surprise->reset();
-    if (learner->forecaster) learner->forecaster->reset();
-  });
+  return guarded_with(learner, [&] { learner->calibrated.reset(); });
 }
 
 int kalstream_learner_size(kalstream_learner* learner, size_t* inputs, size_t* outputs,
                            uint64_t* samples) {
   return guarded_with(learner, [&] {
-    if (inputs != nullptr) *inputs = learner->learner->inputs();
-    if (outputs != nullptr) *outputs = learner->learner->outputs();
-    if (samples != nullptr) *samples = learner->learner->samples();
+    if (inputs != nullptr) *inputs = learner->learner().inputs();
+    if (outputs != nullptr) *outputs = learner->learner().outputs();
+    if (samples != nullptr) *samples = learner->learner().samples();
   });
 }
 
@@ -162,8 +158,8 @@ int kalstream_learner_predict(kalstream_learner* learner, const double* x, size_
                               double* d_hat, size_t outputs) {
   return guarded_with(learner, [&] {
     const auto in = inputs_in(*learner, x, inputs);
-    const auto out = sized(d_hat, outputs, learner->learner->outputs(), "d_hat");
-    const auto said = learner->learner->predict(in);
+    const auto out = sized(d_hat, outputs, learner->learner().outputs(), "d_hat");
+    const auto said = learner->learner().predict(in);
     std::ranges::copy(said, out.begin());
     require_prediction(said);
   });
@@ -173,17 +169,16 @@ int kalstream_learner_interval(kalstream_learner* learner, const double* x, size
                                double* d_hat, double* low, double* high, size_t outputs) {
   return guarded_with(learner, [&] {
     const auto in = inputs_in(*learner, x, inputs);
-    sized(low, outputs, learner->learner->outputs(), "low");
+    sized(low, outputs, learner->learner().outputs(), "low");
     require(high, "high");
-    if (!learner->intervals)
+    if (learner->calibrated.intervals() == nullptr)
       throw std::invalid_argument("the learner was made without the setting interval, e.g. 0.9");
-    const auto said = learner->learner->predict(in);
-    require_prediction(said);
-    if (d_hat != nullptr) std::ranges::copy(said, d_hat);
-    const auto bounds = learner->intervals->around(said, learner->learner->spread());
+    learner->calibrated.predict(in, learner->said);
+    require_prediction(learner->said.d_hat);
+    if (d_hat != nullptr) std::ranges::copy(learner->said.d_hat, d_hat);
     for (size_t k = 0; k < outputs; ++k) {
-      low[k] = bounds[k].low;
-      high[k] = bounds[k].high;
+      low[k] = learner->said.bounds[k].low;
+      high[k] = learner->said.bounds[k].high;
     }
   });
 }
@@ -194,18 +189,17 @@ int kalstream_learner_surprise(kalstream_learner* learner, const double* x, size
     const auto in = inputs_in(*learner, x, inputs);
     const auto target = targets_in(*learner, d, outputs);
     require(p, "p");
-    if (!learner->surprise)
+    if (!learner->calibrated.calibration().surprise)
       throw std::invalid_argument("the learner was made without the setting surprise");
-    const auto said = learner->learner->predict(in);
-    require_prediction(said);
-    const auto expected = learner->surprise->expect(said, learner->learner->spread());
-    std::ranges::copy(learner->surprise->of(expected, target), p);
+    learner->calibrated.predict(in, learner->said);
+    require_prediction(learner->said.d_hat);
+    std::ranges::copy(learner->calibrated.surprise_of(learner->said, target), p);
   });
 }
 
 int kalstream_learner_learn(kalstream_learner* learner, const double* x, size_t inputs,
                             const double* d, size_t outputs, kalstream_report* report) {
-  return step(&kalstream_learner::learn, learner, x, inputs, d, outputs, report);
+  return step(&kalstream::CalibratedLearner::learn, learner, x, inputs, d, outputs, report);
 }
 
 int kalstream_learner_advance(kalstream_learner* learner, const double* x, size_t inputs,
@@ -213,20 +207,20 @@ int kalstream_learner_advance(kalstream_learner* learner, const double* x, size_
   return guarded_with(learner, [&] {
     const auto in = inputs_in(*learner, x, inputs);
     require_known_size(report);
-    give(learner->advance(in), report);
+    give(learner->calibrated.advance(in), report);
   });
 }
 
 int kalstream_learner_observe(kalstream_learner* learner, const double* x, size_t inputs,
                               const double* d, size_t outputs, kalstream_report* report) {
-  return step(&kalstream_learner::observe, learner, x, inputs, d, outputs, report);
+  return step(&kalstream::CalibratedLearner::observe, learner, x, inputs, d, outputs, report);
 }
 
 int kalstream_learner_forecast(kalstream_learner* learner, size_t horizon, const double* future,
                                size_t future_size, double* d_hat, double* low, double* high,
                                size_t size) {
   return guarded_with(learner, [&] {
-    const auto& of = *learner->learner;
+    const auto& of = learner->learner();
     constexpr size_t most = size_t{1} << 40;
     if (horizon == 0 || horizon > most / (of.inputs() + of.outputs()))
       throw std::invalid_argument("horizon: write how many samples, 1 or more");
@@ -245,7 +239,7 @@ int kalstream_learner_expect_periods(kalstream_learner* learner, const double* s
         throw std::invalid_argument("samples: periods are above 1, and the shortest comes first");
       last = p;
     }
-    learner->learner->expect_periods(periods);
+    learner->learner().expect_periods(periods);
   });
 }
 
@@ -258,7 +252,7 @@ int kalstream_learner_experts(kalstream_learner* learner, size_t* experts) {
 
 int kalstream_learner_weights(kalstream_learner* learner, double* weights, size_t experts) {
   return guarded_with(learner, [&] {
-    const auto now = learner->learner->state().weights;
+    const auto now = learner->learner().state().weights;
     std::ranges::copy(now, sized(weights, experts, now.size(), "weights").begin());
   });
 }

@@ -2,10 +2,8 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <charconv>
 
-#include "core/finite.h"
 #include "learner/footprint.h"
 
 namespace kalstream::capi {
@@ -32,8 +30,8 @@ Pairs pairs_in(const char* const* settings) {
   return pairs;
 }
 
-Companions take_companions(Pairs& settings) {
-  Companions with;
+CalibrationOptions take_calibration(Pairs& settings) {
+  CalibrationOptions with;
   std::erase_if(settings, [&](const auto& setting) {
     const auto& [key, value] = setting;
     if (key == "interval") {
@@ -70,57 +68,6 @@ void require_memory(const LearnerOptions& options) {
 
 }  // namespace kalstream::capi
 
-kalstream_learner::kalstream_learner(std::unique_ptr<kalstream::Learner> made,
-                                     const kalstream::capi::Companions& with)
-    : learner(std::move(made)),
-      companions(with),
-      experts(kalstream::expert_names(learner->recipe()->options)),
-      bounds_(learner->outputs()),
-      expected_(learner->outputs()) {
-  if (with.coverage > 0) intervals.emplace(learner->outputs(), with.coverage);
-  if (with.surprise) surprise.emplace(learner->outputs());
-  if (with.horizon > 0) forecaster.emplace(*learner, with.horizon, with.coverage);
-}
-
-kalstream_learner::kalstream_learner(const kalstream_learner& other)
-    : Handle(),
-      learner(other.learner->clone()),
-      companions(other.companions),
-      intervals(other.intervals),
-      surprise(other.surprise),
-      forecaster(other.forecaster),
-      experts(other.experts),
-      bounds_(other.bounds_),
-      expected_(other.expected_) {}
-
-kalstream::StepReport kalstream_learner::learn(std::span<const double> x,
-                                               std::span<const double> d) {
-  const bool calibrated = (intervals || surprise) && kalstream::all_usable(x);
-  if (calibrated) {
-    const auto d_hat = learner->predict(x);  // learn reuses it
-    const auto spread = learner->spread();
-    if (intervals) std::ranges::copy(intervals->around(d_hat, spread), bounds_.begin());
-    if (surprise) std::ranges::copy(surprise->expect(d_hat, spread), expected_.begin());
-  }
-  const kalstream::StepReport report = learner->learn(x, d);
-  if (report.status == kalstream::StepStatus::rejected_input) return report;
-  if (intervals) intervals->learn(bounds_, d);
-  if (surprise) surprise->learn(expected_, d);
-  if (forecaster) forecaster->learn(*learner, d);
-  return report;
-}
-
-kalstream::StepReport kalstream_learner::advance(std::span<const double> x) {
-  const kalstream::StepReport report = learner->advance(x);
-  if (forecaster && report.status != kalstream::StepStatus::rejected_input)
-    forecaster->learn(*learner, {});
-  return report;
-}
-
-kalstream::StepReport kalstream_learner::observe(std::span<const double> x,
-                                                 std::span<const double> d) {
-  const kalstream::StepReport report = learner->observe(x, d);
-  if (forecaster && report.status != kalstream::StepStatus::rejected_input)
-    forecaster->learn(*learner, d);
-  return report;
-}
+kalstream_learner::kalstream_learner(kalstream::CalibratedLearner made)
+    : calibrated(std::move(made)),
+      experts(kalstream::expert_names(learner().recipe()->options)) {}

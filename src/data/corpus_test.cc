@@ -54,7 +54,7 @@ TEST(AwkwardFiles, AreReadAsExpected) {
     EXPECT_EQ(fields_of(data.schema).dump(1), expected["fields"].dump(1));
     EXPECT_EQ(to_string(data.schema.time_form), expected["time_form"].get<std::string>());
     EXPECT_EQ(data.rows(), expected["rows"].get<std::size_t>());
-    EXPECT_EQ(data.labels, expected.value("labels", std::size_t{0}));
+    EXPECT_EQ(data.labels.size(), expected.value("labels", std::size_t{0}));
     EXPECT_EQ(data.lines.size(), data.rows());
     EXPECT_EQ(data.times.size(), data.time_name.empty() ? 0 : data.rows());
     if (expected.contains("first_time")) {

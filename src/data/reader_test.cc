@@ -301,7 +301,7 @@ TEST_F(ReaderTest, RowsThatSayNothingYetWait) {
   const Dataset late = read("a.jsonl",
                             "{\"id\": 0, \"target\": 5}\n{\"id\": 1, \"a\": 2}\n"
                             "{\"id\": 1, \"target\": 7}\n{\"id\": 2, \"a\": 4, \"target\": 8}\n");
-  EXPECT_EQ(late.labels, 2U);
+  EXPECT_EQ(late.labels.size(), 2U);
   EXPECT_EQ(late.inputs, (Numbers{2, 4}));
   expect_numbers(late.targets, {kNaN, 8});
   expect_contains(error("a.csv", "a,b\nx,y\nz,w\n"),

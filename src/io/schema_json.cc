@@ -38,7 +38,7 @@ std::string schema_json(const Dataset& data) {
       {"header", data.dialect.format == Format::delimited ? Json(data.dialect.header) : Json()},
       {"time_form", to_string(data.schema.time_form)},
       {"rows", data.rows()},
-      {"labels", data.labels},
+      {"labels", data.labels.size()},
       {"fields", fields(data.schema)}};
   return json.dump(2) + "\n";
 }

@@ -3,11 +3,10 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <numeric>
+#include <algorithm>
 
 #include "columns.h"
 #include "data/source.h"
-#include "eval/hold.h"
 #include "eval/timeline.h"
 #include "schema/future.h"
 #include "schema/rules.h"
@@ -55,7 +54,7 @@ nb::dict described(const Dataset& data) {
   d["header"] = delimited ? nb::object(nb::bool_(data.dialect.header)) : nb::none();
   d["time_form"] = to_string(data.schema.time_form);
   d["rows"] = data.rows();
-  d["labels"] = data.labels;
+  d["labels"] = data.labels.size();
   nb::list fields;
   for (const Schema::Field& f : data.schema.fields) {
     if (f.later && f.role == Role::id) continue;
@@ -97,37 +96,18 @@ void bind_dataset(nb::module_& m) {
       .def_static("from_source", from_source, nb::arg("source"), nb::arg("rows"), nb::arg("choice"),
                   nb::arg("columns"), nb::arg("like"))
       .def(
-          "hold",
-          [](Dataset& data, const std::vector<bool>& known_ahead) {
-            const auto held = hold_last_inputs(data, known_ahead);
-            return std::accumulate(held.begin(), held.end(), std::size_t{0});
-          },
-          nb::arg("known_ahead"), "Last values for missing inputs; returns how many.")
-      .def("use_rows_ahead", use_rows_ahead, nb::arg("known_ahead"),
-           "What rows ahead of their time know, for later rows of that time.")
-      .def(
-          "known_ahead",
-          [](const Dataset& data, const Names& future) { return known_ahead(data.schema, future); },
-          nb::arg("future"), "For every input whether it is among these fields.")
-      .def(
-          "held_ahead",
-          [](const Dataset& data, const std::vector<bool>& known) {
-            return held_ahead(data.schema, known);
-          },
-          nb::arg("known"), "Which inputs forecasts hold, in words.")
-      .def("fill_elapsed", [](Dataset& data) { fill_elapsed(data); })
+          "check_future",
+          [](const Dataset& data, const Names& future) { known_ahead(data.schema, future); },
+          nb::arg("future"), "Complains of names that are no inputs.")
       .def(
           "add_elapsed", [](Dataset& data) { add_elapsed(data); },
           "Makes the time since the row before an input.")
       .def_prop_ro("is_irregular",
                    [](const Dataset& data) {
-                     const Timeline timeline = timeline_of(data);
-                     return timeline.found.empty() && timeline.clock.is_irregular();
-                   })
-      .def_prop_ro("step",
-                   [](const Dataset& data) {
-                     const Timeline timeline = timeline_of(data);
-                     return timeline.clock.has_started() ? timeline.clock.text() : "";
+                     const auto clocks = clocks_of(data);
+                     return !data.times.empty() && std::ranges::all_of(clocks, [](const auto& c) {
+                       return c.second.is_irregular();
+                     });
                    })
       .def_prop_ro("y",
                    [](const Dataset& data) {
@@ -145,7 +125,8 @@ void bind_dataset(nb::module_& m) {
                           {data.lines.size()});
           },
           "Of a file, or rows of a table, counted from 1; empty for arrays.")
-      .def_ro("labels", &Dataset::labels)
+      .def_prop_ro("labels", [](const Dataset& data) { return data.labels.size(); })
+      .def_ro("keys", &Dataset::keys, "Of each row; empty: there is but one model.")
       .def_ro("time_name", &Dataset::time_name)
       .def_ro("times", &Dataset::times)
       .def_prop_ro("moments",

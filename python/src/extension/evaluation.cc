@@ -82,12 +82,18 @@ nb::dict dict_of(RunResult&& run, std::size_t outputs) {
   d["scored"] = run.scored;
   d["missing_targets"] = run.missing_targets;
   d["skipped_rows"] = run.skipped_rows;
-  d["untimely_rows"] = run.untimely_rows;
+  d["untimely_rows"] = run.untimely_rows();
+  d["late_labels"] = run.late_labels;
   d["passed_steps"] = run.passed_steps;
   d["periods"] = run.periods;
+  const bool has_clock = run.timelines.size() == 1 && run.timelines.front().clock.has_started();
+  d["step"] = has_clock ? run.timelines.front().clock.text() : "";
+  d["held"] = std::accumulate(run.held.begin(), run.held.end(), std::size_t{0});
+  d["remarks"] = run.remarks;
   d["rejected_updates"] = run.rejected_updates;
   d["update_fraction"] = run.update_fraction;
   d["seconds"] = run.seconds;
+  d["y"] = array_of(std::move(run.target), {run.steps, outputs});
   d["predictions"] = array_of(std::move(run.prediction), {run.steps, outputs});
   const std::size_t errors = run.squared_error.size();
   const std::size_t forecasts = run.forecast_squared_error.size();
@@ -114,11 +120,16 @@ nb::dict dict_of(RunResult&& run, std::size_t outputs) {
   return d;
 }
 
+/// Bounds are those of the learner, if it has some.
+EvaluationOptions options_for(const PyLearner& held, EvaluationOptions options) {
+  const double coverage = held.calibrated().calibration().coverage;
+  if (coverage > 0) options.coverage = coverage;
+  return options;
+}
+
 nb::dict run(PyLearner& held, const Dataset& data, const EvaluationOptions& chosen) {
-  Learner& learner = held.learner();
-  EvaluationOptions options = chosen;
-  options.intervals = held.intervals();
-  if (options.intervals != nullptr) options.coverage = options.intervals->nominal();
+  CalibratedLearner& learner = held.calibrated();
+  const EvaluationOptions options = options_for(held, chosen);
   const InUse in_use(held);
   RunResult result = interruptible([&](const std::atomic<bool>& stop) {
     return evaluate(learner, data, options, [&](std::size_t, double) {
@@ -130,14 +141,13 @@ nb::dict run(PyLearner& held, const Dataset& data, const EvaluationOptions& chos
 
 nb::list run_many(const std::vector<PyLearner*>& held, const std::vector<const Dataset*>& data,
                   const std::vector<EvaluationOptions>& chosen, std::size_t jobs) {
-  std::vector<Learner*> learners;
-  std::vector<EvaluationOptions> options = chosen;
+  std::vector<CalibratedLearner*> learners;
+  std::vector<EvaluationOptions> options;
   std::deque<InUse> in_use;
   for (std::size_t k = 0; k < held.size(); ++k) {
-    learners.push_back(&held[k]->learner());
+    learners.push_back(&held[k]->calibrated());
+    options.push_back(options_for(*held[k], chosen[k]));
     in_use.emplace_back(*held[k]);
-    options[k].intervals = held[k]->intervals();
-    if (options[k].intervals != nullptr) options[k].coverage = options[k].intervals->nominal();
   }
   // The longest first, so that none of them is left for the end.
   std::vector<std::size_t> order(held.size());
@@ -170,45 +180,51 @@ nb::dict dict_of(const LeadScore& score, const std::vector<std::string>& rivals)
   return d;
 }
 
-nb::dict look_ahead_with(PyLearner& held, const Dataset& data, std::size_t horizon, double coverage,
-                         const std::vector<bool>& known_ahead,
-                         const std::optional<std::vector<double>>& periods, bool backtest) {
-  Learner& learner = held.learner();
-  const OutlookOptions options{.horizon = horizon,
-                               .coverage = coverage,
-                               .known_ahead = known_ahead,
-                               .periods = periods,
-                               .backtest = backtest};
-  const InUse in_use(held);
-  Outlook outlook = interruptible([&](const std::atomic<bool>& stop) {
-    return look_ahead(learner, data, options, [&](std::size_t) {
-      if (stop) throw Interrupted();
-    });
-  });
+nb::dict dict_of(Outlook&& outlook, const Dataset& data, std::size_t horizon) {
   const std::size_t n_d = data.n_targets();
   nb::dict d;
+  d["key"] = outlook.key;
   d["history"] = outlook.history;
   d["found"] = outlook.row.has_value();
-  d["values"] = array_of(std::move(outlook.value), {horizon, n_d});
+  d["values"] = array_of(std::move(outlook.value), {outlook.row ? horizon : 0, n_d});
   if (!outlook.low.empty()) {
     d["low"] = array_of(std::move(outlook.low), {horizon, n_d});
     d["high"] = array_of(std::move(outlook.high), {horizon, n_d});
   }
   d["times"] = outlook.times;
-  std::vector<std::int64_t> moments;
-  if (data.schema.time_form != TimeForm::number)
-    for (const auto& moment : outlook.moments)
-      moments.push_back(moment.value_or(Dataset::no_moment));
-  d["moments"] = moments;
-  d["held_known"] = outlook.held_known;
+  d["moments"] = data.schema.time_form == TimeForm::number ? std::vector<std::int64_t>{}
+                                                           : outlook.moments;
   d["step"] = outlook.timeline.clock.has_started() ? outlook.timeline.clock.text() : "";
   d["periods"] =
       outlook.periods.empty() ? outlook.timeline.clock.periods() : std::move(outlook.periods);
-  d["remarks"] = outlook.timeline.remarks;
   nb::list scores;
   for (const LeadScore& score : outlook.scores) scores.append(dict_of(score, outlook.rivals));
   d["scores"] = scores;
   return d;
+}
+
+/// The forecasts of each model, and what people should know.
+nb::tuple look_ahead(PyLearner& held, const Dataset& data, const EvaluationOptions& chosen,
+                     bool backtest) {
+  EvaluationOptions options = chosen;
+  Outlooks outlooks(data, options, backtest);
+  const Recipe& recipe = *held.learner().recipe();
+  CalibratedLearner& learner = held.calibrated();
+  const InUse in_use(held);
+  const RunResult result = interruptible([&](const std::atomic<bool>& stop) {
+    const auto on_step = [&](std::size_t, double) {
+      if (stop) throw Interrupted();
+    };
+    // Of many models each begins as the learner does.
+    if (data.keys.empty()) return evaluate(learner, data, options, on_step);
+    EngineOptions engine = engine_for({.name = "", .options = recipe.options,
+                                       .scaled = recipe.scaled}, recipe.options.network.seed);
+    return evaluate(std::move(engine), data, options, on_step);
+  });
+  nb::list all;
+  for (Outlook& outlook : outlooks.take(result))
+    all.append(dict_of(std::move(outlook), data, options.horizon));
+  return nb::make_tuple(all, result.remarks);
 }
 
 nb::dict dict_of(const Summary& s) {
@@ -289,8 +305,9 @@ void bind_evaluation(nb::module_& m) {
           "__init__",
           [](EvaluationOptions* self, std::size_t steps, std::size_t warm_up, std::size_t horizon,
              std::size_t weight_points, double coverage, bool keep_forecasts,
-             const std::vector<bool>& known_ahead,
-             const std::optional<std::vector<double>>& periods, bool surprise, double alarm_rate) {
+             const std::vector<std::string>& future,
+             const std::optional<std::vector<double>>& periods, bool surprise, double alarm_rate,
+             bool hold_missing, std::size_t delay) {
             new (self) EvaluationOptions{.steps = steps,
                                          .warm_up = warm_up,
                                          .horizon = horizon,
@@ -299,14 +316,16 @@ void bind_evaluation(nb::module_& m) {
                                          .surprise = surprise,
                                          .alarm_rate = alarm_rate,
                                          .keep_forecasts = keep_forecasts,
-                                         .known_ahead = known_ahead,
+                                         .hold_missing = hold_missing,
+                                         .future = future,
+                                         .delay = delay,
                                          .periods = periods};
           },
           nb::arg("steps"), nb::arg("warm_up"), nb::arg("horizon"), nb::arg("weight_points"),
-          nb::arg("coverage"), nb::arg("keep_forecasts"), nb::arg("known_ahead"),
-          nb::arg("periods").none(), nb::arg("surprise"), nb::arg("alarm_rate"));
-  m.def("look_ahead", look_ahead_with, nb::arg("learner"), nb::arg("data"), nb::arg("horizon"),
-        nb::arg("coverage"), nb::arg("known_ahead"), nb::arg("periods").none(),
+          nb::arg("coverage"), nb::arg("keep_forecasts"), nb::arg("future"),
+          nb::arg("periods").none(), nb::arg("surprise"), nb::arg("alarm_rate"),
+          nb::arg("hold_missing"), nb::arg("delay"));
+  m.def("look_ahead", look_ahead, nb::arg("learner"), nb::arg("data"), nb::arg("options"),
         nb::arg("backtest"));
   m.def("run", run, nb::arg("learner"), nb::arg("data"), nb::arg("options"));
   m.def("run_many", run_many, nb::arg("learners"), nb::arg("data"), nb::arg("options"),

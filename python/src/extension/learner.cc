@@ -50,8 +50,7 @@ void check_memory(double needed, const char* what, const char* advice) {
 }
 
 double mean_over_outputs(PyLearner& held, double (Intervals::*of)(std::size_t) const) {
-  held.learner();  // not while it is running
-  const Intervals* intervals = held.intervals();
+  const Intervals* intervals = held.calibrated().intervals();
   if (intervals == nullptr) return std::numeric_limits<double>::quiet_NaN();
   double sum = 0;
   for (std::size_t k = 0; k < intervals->outputs(); ++k) sum += (intervals->*of)(k);
@@ -85,38 +84,33 @@ PyLearner::PyLearner(const std::string& name, std::size_t inputs, std::size_t ou
   }
   options.validate();
   check_memory(footprint(options).bytes, "learner", "use fewer hidden units or inputs");
-  learner_ = make_from({.options = options, .scaled = scale && !takes_raw_data(options.rule)});
+  calibrated_.emplace(
+      make_from({.options = options, .scaled = scale && !takes_raw_data(options.rule)}),
+      CalibrationOptions{.coverage = coverage.value_or(0)});
   names_ = Names(inputs, outputs);
-  start_intervals(coverage);
 }
 
 PyLearner::PyLearner(const nb::bytes& snapshot, std::optional<double> coverage,
                      const nb::bytes& intervals) {
   Learnt learnt = learnt_of(bytes_in(snapshot));
-  learner_ = std::move(learnt.learner);
-  names_ = Names(learner_->inputs(), learner_->outputs());
+  calibrated_.emplace(std::move(learnt.learner),
+                      CalibrationOptions{.coverage = coverage.value_or(0)});
+  names_ = Names(learner().inputs(), learner().outputs());
   if (!learnt.schema.empty()) names_.set(std::move(learnt.schema));
-  start_intervals(coverage);
-  if (!intervals_ || intervals.size() == 0) return;
+  if (!coverage || intervals.size() == 0) return;
   Archive archive(bytes_in(intervals));
-  intervals_->exchange(archive);
+  calibrated_->exchange(archive);
 }
 
 void PyLearner::widen(std::size_t outputs) {
-  learner_ = widened(learner(), outputs);
-  names_ = Names(learner_->inputs(), outputs);
-  intervals_.reset();
+  calibrated().recalibrate({});
+  calibrated().widen(outputs);
+  names_ = Names(learner().inputs(), outputs);
 }
 
-void PyLearner::start_intervals(std::optional<double> coverage) {
-  if (!coverage) return;
-  intervals_.emplace(learner_->outputs(), *coverage);
-  bounds_.resize(learner_->outputs());
-}
-
-Learner& PyLearner::learner() const {
+CalibratedLearner& PyLearner::calibrated() const {
   if (in_use_) throw std::runtime_error("the learner is running in another thread");
-  return *learner_;
+  return *calibrated_;
 }
 
 nb::object PyLearner::predict(nb::handle x) {
@@ -140,15 +134,16 @@ nb::object PyLearner::predict_many(const Matrix& X) {
 }
 
 nb::tuple PyLearner::interval(nb::handle x) {
-  Learner& l = learner();
-  if (!intervals_)
+  CalibratedLearner& c = calibrated();
+  if (c.intervals() == nullptr)
     throw std::invalid_argument("the learner was made without coverage, e.g. coverage=0.9");
-  const auto d_hat =
-      is_named(x) ? l.predict(names_.inputs(x, false)) : l.predict(Numbers(x, l.inputs(), "x"));
-  const auto bounds = intervals_->around(d_hat, l.spread());
+  if (is_named(x))
+    c.predict(names_.inputs(x, false), said_);
+  else
+    c.predict(Numbers(x, c.learner().inputs(), "x"), said_);
   std::vector<double> low;
   std::vector<double> high;
-  for (const Interval& b : bounds) {
+  for (const Interval& b : said_.bounds) {
     low.push_back(b.low);
     high.push_back(b.high);
   }
@@ -156,36 +151,27 @@ nb::tuple PyLearner::interval(nb::handle x) {
 }
 
 Report PyLearner::learn(nb::handle x, nb::handle y) {
-  Learner& l = learner();
+  CalibratedLearner& c = calibrated();
+  const Learner& l = c.learner();
   if (!is_named(x)) {
     const Numbers inputs(x, l.inputs(), "x");
-    if (is_named(y)) return learn(inputs, names_.targets(y));
-    return learn(inputs, Numbers(y, l.outputs(), "y"));
+    if (is_named(y)) return keep(c.learn(inputs, names_.targets(y)));
+    return keep(c.learn(inputs, Numbers(y, l.outputs(), "y")));
   }
   const auto inputs = names_.inputs(x, true, y, y.is_none());
-  if (is_named(y)) return learn(inputs, names_.targets(y));
-  if (!y.is_none()) return learn(inputs, Numbers(y, l.outputs(), "y"));
+  if (is_named(y)) return keep(c.learn(inputs, names_.targets(y)));
+  if (!y.is_none()) return keep(c.learn(inputs, Numbers(y, l.outputs(), "y")));
   const auto target = names_.target();
   if (target.empty())
     throw nb::value_error(
         "y: the target is missing, and x has none; to move on without, advance(x)");
-  return learn(inputs, target);
-}
-
-Report PyLearner::learn(std::span<const double> x, std::span<const double> y) {
-  Learner& l = learner();
-  if (!intervals_ || !all_usable(x) || !all_finite(y)) return keep(l.learn(x, y));
-  const auto d_hat = l.predict(x);  // learn reuses it
-  std::ranges::copy(intervals_->around(d_hat, l.spread()), bounds_.begin());
-  const StepReport report = l.learn(x, y);
-  if (report.status != StepStatus::rejected_input) intervals_->learn(bounds_, y);
-  return keep(report);
+  return keep(c.learn(inputs, target));
 }
 
 Report PyLearner::advance(nb::handle x) {
-  Learner& l = learner();
-  if (is_named(x)) return keep(l.advance(names_.inputs(x, true)));
-  return keep(l.advance(Numbers(x, l.inputs(), "x")));
+  CalibratedLearner& c = calibrated();
+  if (is_named(x)) return keep(c.advance(names_.inputs(x, true)));
+  return keep(c.advance(Numbers(x, c.learner().inputs(), "x")));
 }
 
 Report PyLearner::keep(const StepReport& r) {
@@ -207,18 +193,14 @@ nb::object PyLearner::forecast(std::size_t horizon, nb::handle X) {
 }
 
 void PyLearner::reset() {
-  learner().reset();
-  if (intervals_) intervals_->reset();
+  calibrated().reset();
   last.reset();
 }
 
 nb::bytes PyLearner::intervals_to_bytes() const {
-  learner();
   std::vector<std::byte> bytes;
-  if (intervals_) {
-    Archive archive(bytes);
-    Intervals(*intervals_).exchange(archive);
-  }
+  Archive archive(bytes);
+  calibrated().exchange(archive);
   return nb::bytes(bytes.data(), bytes.size());
 }
 
@@ -239,7 +221,7 @@ void PyLearner::write(const std::string& path) const {
 nb::object PyLearner::table(const nb::list& columns) {
   std::size_t rows = 0;
   auto values = names().table(columns, rows);
-  return array_of(std::move(values), {rows, learner_->inputs()});
+  return array_of(std::move(values), {rows, learner().inputs()});
 }
 
 PyForecaster::PyForecaster(PyLearner& learner, std::size_t horizon, std::optional<double> coverage)
@@ -321,7 +303,7 @@ void bind_learner(nb::module_& m) {
            "target as often as `coverage` says. NaN before ten targets. No effect on later calls.")
       .def("predict_many", &PyLearner::predict_many, nb::arg("X").noconvert())
       .def(
-          "learn", nb::overload_cast<nb::handle, nb::handle>(&PyLearner::learn),
+          "learn", &PyLearner::learn,
           nb::arg("x").none(), nb::arg("y") = nb::none(),
           "Moves on to x and learns its target y; reuses the work of predict(x). With names, x may "
           "have the target, too. Returns a Report.")
@@ -348,8 +330,9 @@ void bind_learner(nb::module_& m) {
       .def_prop_ro(
           "coverage",
           [](PyLearner& self) -> std::optional<double> {
-            if (self.intervals() == nullptr) return {};
-            return self.intervals()->nominal();
+            const double coverage = self.calibrated().calibration().coverage;
+            if (!(coverage > 0)) return {};
+            return coverage;
           },
           "Of intervals, as asked for; None: there are none.")
       .def_prop_ro(

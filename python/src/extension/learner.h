@@ -8,9 +8,7 @@
 #include <vector>
 
 #include "arrays.h"
-#include "kalstream/forecaster.h"
-#include "kalstream/interval.h"
-#include "kalstream/learner.h"
+#include "kalstream/calibrated.h"
 #include "names.h"
 
 namespace kalstream::python {
@@ -37,14 +35,12 @@ class PyLearner {
   /// gave.
   PyLearner(const nb::bytes& snapshot, std::optional<double> coverage, const nb::bytes& intervals);
   PyLearner(const PyLearner& other)
-      : last(other.last),
-        learner_(other.learner().clone()),
-        names_(other.names_),
-        intervals_(other.intervals_),
-        bounds_(other.bounds_) {}
+      : last(other.last), calibrated_(other.calibrated()), names_(other.names_) {}
 
-  /// The learner, unless a run without the interpreter lock is under way in another thread.
-  Learner& learner() const;
+  /// The learner with its intervals, unless a run without the interpreter lock is under way in
+  /// another thread.
+  CalibratedLearner& calibrated() const;
+  Learner& learner() const { return calibrated().learner(); }
 
   nb::object predict(nb::handle x);
   nb::object predict_many(const Matrix& X);
@@ -66,21 +62,15 @@ class PyLearner {
   }
   /// The inputs of the rows of a table, by name.
   nb::object table(const nb::list& columns);
-  /// nullptr: none were asked for.
-  Intervals* intervals() { return intervals_ ? &*intervals_ : nullptr; }
-
   std::optional<Report> last;
 
  private:
   friend class InUse;
-  void start_intervals(std::optional<double> coverage);
-  Report learn(std::span<const double> x, std::span<const double> y);
   Report keep(const StepReport& report);
 
-  std::unique_ptr<Learner> learner_;
+  mutable std::optional<CalibratedLearner> calibrated_;
+  CalibratedLearner::Prediction said_;
   Names names_{0, 0};  // of its sizes, once it is there
-  std::optional<Intervals> intervals_;
-  std::vector<Interval> bounds_;  // of the sample being learnt
   bool in_use_ = false;           // read and written with the interpreter lock held
 };
 
