@@ -1,6 +1,6 @@
 # Thin: the build itself is CMake's (CMakePresets.json). Each target installs what it misses.
 .DEFAULT_GOAL := build
-.PHONY: build demo live live-picture page-packages browser-packages test-browser reproduce test test-release test-sanitizers test-asan-ubsan test-tsan
+.PHONY: build experiments demo live live-picture page-packages browser-packages test-browser reproduce test test-release test-sanitizers test-asan-ubsan test-tsan
 .PHONY: build-release build-asan-ubsan build-tsan build-sanitizers bench bench-diff bench-scaling
 .PHONY: bench-peers bench-stream bench-anomalies bench-stalls soak fuzz format lint clean packages
 
@@ -20,13 +20,21 @@ PYTHON_VENV := build/python-venv
 packages:
 	@tools/install-packages.sh $(BUILD_PACKAGES)
 
-# The program and the library, optimised: build/release/kalstream
+# The program and the libraries, optimised: build/release/kalstream. All that is made in this folder is configured alike,
+# and a target below builds its part of it
 RELEASE := build/release
 RELEASE_OPTIONS :=
+PROGRAM := kalstream_cli
+LIBRARIES := kalstream kalstream_c
 
 build: packages
-	@cmake --preset release -B $(RELEASE) -DKALSTREAM_BUILD_TESTS=OFF -DCMAKE_INSTALL_LIBDIR=$(LIBDIR) $(RELEASE_OPTIONS) >/dev/null
-	@cmake --build $(RELEASE) -j $(JOBS)
+	@cmake --preset release -B $(RELEASE) -DCMAKE_INSTALL_LIBDIR=$(LIBDIR) $(RELEASE_OPTIONS) >/dev/null
+	@cmake --build $(RELEASE) -j $(JOBS) --target $(PROGRAM) $(LIBRARIES)
+
+# The programs behind figures in the documentation; each says in its first lines how to run it
+experiments: packages
+	@cmake --preset release >/dev/null
+	@cmake --build --preset release -j $(JOBS) --target experiments
 
 # The program with its manual pages, completions and service, and the libraries: make install PREFIX=/usr DESTDIR=…
 .PHONY: install
@@ -142,7 +150,7 @@ test-release test-asan-ubsan: test-%: build-%
 	ctest --preset $* -j $(JOBS)
 
 build-tsan: test-needs
-	cmake --preset tsan >/dev/null
+	cmake --preset tsan -DKALSTREAM_BUILD_TESTS=ON >/dev/null
 	cmake --build --preset tsan -j $(JOBS) --target kalstream_thread_tests
 
 test-tsan: build-tsan
@@ -154,9 +162,9 @@ BROWSER := tests/browser
 browser-packages: page-packages
 	@tools/install-packages.sh chromium
 
-test-browser: browser-packages test-needs $(BROWSER)/node_modules/ready
-	cmake --preset release -DKALSTREAM_BUILD_TESTS=ON >/dev/null
-	cmake --build --preset release -j $(JOBS) --target kalstream_cli
+test-browser: browser-packages packages $(BROWSER)/node_modules/ready
+	cmake --preset release >/dev/null
+	cmake --build --preset release -j $(JOBS) --target $(PROGRAM)
 	cd $(BROWSER) && KALSTREAM=$(CURDIR)/build/release/kalstream node --test unit.test.mjs page.test.mjs
 	cd $(BROWSER) && KALSTREAM=$(CURDIR)/build/release/kalstream node --test load.test.mjs
 
@@ -200,7 +208,7 @@ SOAK := --seed 101
 soak: test-needs
 	@cmake --preset release -DKALSTREAM_BUILD_TESTS=ON >/dev/null
 	@tools/install-packages.sh strace python3
-	@cmake --build --preset release -j $(JOBS) --target kalstream_soak kalstream_cli
+	@cmake --build --preset release -j $(JOBS) --target kalstream_soak $(PROGRAM)
 	tests/soak/faults.py build/release/kalstream
 	build/release/kalstream_soak $(SOAK)
 
@@ -216,8 +224,8 @@ $(KAFKA_VENV)/ready: tests/kafka/requirements.txt
 	@touch $@
 
 kafka: packages $(KAFKA_VENV)/ready
-	@cmake --preset release -DKALSTREAM_BUILD_TESTS=OFF >/dev/null
-	@cmake --build --preset release -j $(JOBS) --target kalstream_cli
+	@cmake --preset release >/dev/null
+	@cmake --build --preset release -j $(JOBS) --target $(PROGRAM)
 	@tools/install-packages.sh openjdk-17-jre-headless maven
 	@$(KAFKA_PYTHON) tests/kafka/broker.py fetch
 
@@ -279,7 +287,7 @@ $(PYTHON_VENV)/ready: python/requirements-test.txt
 
 python: packages $(PYTHON_VENV)/ready
 	@cmake --preset release -DKALSTREAM_BUILD_PYTHON=ON -DPython_EXECUTABLE=$(CURDIR)/$(PYTHON) >/dev/null
-	@cmake --build --preset release -j $(JOBS) --target kalstream_python kalstream_cli
+	@cmake --build --preset release -j $(JOBS) --target kalstream_python $(PROGRAM)
 
 test-python: python
 	@tools/install-packages.sh curl openssl
@@ -361,7 +369,7 @@ $(FORECAST_VENV)/ready: experiments/forecast/requirements.txt
 # Speed of the kernels and of whole steps (Google Benchmark)
 bench: packages
 	@tools/install-packages.sh libbenchmark-dev
-	@cmake --preset release -DKALSTREAM_BUILD_TESTS=OFF -DKALSTREAM_BUILD_BENCH=ON >/dev/null
+	@cmake --preset release -DKALSTREAM_BUILD_BENCH=ON >/dev/null
 	@cmake --build --preset release -j $(JOBS) --target kalstream_bench
 	build/release/kalstream_bench
 
@@ -385,7 +393,7 @@ bench-cold: build
 # Many linear models at once, on one core (docs/batches.md)
 bench-batch: packages
 	@tools/install-packages.sh libbenchmark-dev
-	@cmake --preset release -DKALSTREAM_BUILD_TESTS=OFF -DKALSTREAM_BUILD_BENCH=ON >/dev/null
+	@cmake --preset release -DKALSTREAM_BUILD_BENCH=ON >/dev/null
 	@cmake --build --preset release -j $(JOBS) --target kalstream_batch
 	build/release/kalstream_batch
 
@@ -425,7 +433,7 @@ bench-diff: packages
 # Cost against the number of units: the figure and tables of docs/performance.md
 bench-scaling: packages
 	@tools/install-packages.sh libbenchmark-dev
-	@cmake --preset release -DKALSTREAM_BUILD_TESTS=OFF -DKALSTREAM_BUILD_BENCH=ON >/dev/null
+	@cmake --preset release -DKALSTREAM_BUILD_BENCH=ON >/dev/null
 	@cmake --build --preset release -j $(JOBS) --target kalstream_scaling
 	build/release/kalstream_scaling build/scaling.svg
 
@@ -459,7 +467,7 @@ format:
 lint: test-needs
 	@tools/install-packages.sh clang-format clang-tidy
 	clang-format --dry-run --Werror $(SOURCES)
-	cmake --preset tidy >/dev/null
+	cmake --preset tidy -DKALSTREAM_BUILD_TESTS=ON >/dev/null
 	cmake --build --preset tidy -j $(JOBS)
 
 clean:

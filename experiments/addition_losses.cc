@@ -1,6 +1,6 @@
 // Binary addition by squared error and by cross-entropy, for docs/losses.md.
 //
-//     build/release/addition_losses [THREADS [SEEDS [n …]]]
+//     make experiments && build/release/addition_losses [THREADS [SEEDS [n …]]]
 //
 // EKF on five generated streams for each of n = 3, 4, 5, with SEEDS starts of the network each (1):
 // as published (preset `authors`); with standardised inputs and the process noise of auto-max's

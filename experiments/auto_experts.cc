@@ -1,7 +1,7 @@
 // What each expert of `auto` is worth, and what fewer of them cost and give: tables of
 // docs/auto.md.
 //
-//     build/release/auto_experts [--max] [SEEDS] STREAM…
+//     make experiments && build/release/auto_experts [--max] [SEEDS] STREAM…
 //
 // STREAM is a file or gen:…; the first 2,500 rows count. Runs auto, keeps every expert's
 // predictions, and blends them once more without a kind of expert, or with the first N networks

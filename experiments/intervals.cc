@@ -1,6 +1,6 @@
 // Coverage and sharpness of prediction intervals: the tables of docs/intervals.md.
 //
-//     build/release/intervals [SEEDS] [DATA] [--all]
+//     make experiments && build/release/intervals [SEEDS] [DATA] [--all]
 //     build/release/intervals --late
 //     build/release/intervals --times
 //

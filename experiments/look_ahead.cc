@@ -1,7 +1,7 @@
 // What the look-ahead in the published kNSE of Algorithm 2 is worth: the table of
 // docs/reproduction.md.
 //
-//     build/release/look_ahead STREAM [SEEDS]
+//     make experiments && build/release/look_ahead STREAM [SEEDS]
 //
 // STREAM is kin8nm.csv or the like; settings are the `authors` preset's. The published programs
 // re-weight the experts with the very targets they forecast before they mix the forecasts. This

@@ -1,6 +1,6 @@
 // What the noise floor does: the figure and the table of docs/noise-floor.md.
 //
-//     build/release/noise_floor STREAM OUT.svg [SEEDS]
+//     make experiments && build/release/noise_floor STREAM OUT.svg [SEEDS]
 //
 // STREAM is a file or gen:…; Algorithm 2 runs with the `paper` preset and floors from 0 up, on the
 // first 2,500 rows. Prints the table as Markdown.

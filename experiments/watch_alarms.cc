@@ -1,8 +1,7 @@
 // How soon the watch of a stream (monitor/watch.h) says that errors have grown, and how often it is
 // wrong: docs/monitoring.md. Half a minute:
 //
-//     cmake --build --preset release --target watch_alarms &&
-//     build/release/watch_alarms
+//     make experiments && build/release/watch_alarms
 #include <fmt/format.h>
 
 #include <cmath>

@@ -36,7 +36,7 @@ class Server:
         self.process = subprocess.Popen(
             self.command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
         )
-        end = time.monotonic() + 30
+        end = time.monotonic() + 60
         while not self.answers():
             if self.process.poll() is not None:
                 said = self.process.stderr.read()
@@ -48,7 +48,7 @@ class Server:
 
     def answers(self):
         """Whether it listens; a server that wants TLS hangs up on plain text, and that is an answer, too."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         try:
             connection.request("GET", "/readyz")
             return connection.getresponse().status == 200

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -86,6 +87,7 @@ class TestInputs {
     std::optional<std::string> value;
   };
   const std::vector<Item>& items() const { return items_; }
+  int partitions() const { return partitions_; }
 
  private:
   int next(int below) { return static_cast<int>(rng_.next() % static_cast<std::uint64_t>(below)); }
@@ -105,7 +107,7 @@ class TestInputs {
 class Unbroken {
  public:
   Unbroken(const WorkerOptions& options, const TestInputs& inputs)
-      : engine_(options.shard.engine, &store_) {
+      : partitions_(inputs.partitions()), engine_(options.shard.engine, &store_) {
     const AnswerWriter writer({.json = true, .keys = true, .intervals = true});
     RecordReader reader({.format = Format::json});
     Record record;
@@ -141,8 +143,10 @@ class Unbroken {
   const std::map<std::pair<int, Offset>, std::string>& answers() const { return answers_; }
   const std::set<std::string>& models() const { return models_; }
   Bytes state_of(const std::string& key) { return *engine_.state_of(key); }
+  int partitions() const { return partitions_; }
 
  private:
+  int partitions_;
   MemoryStore store_;
   Engine engine_;
   std::map<std::pair<int, Offset>, std::string> answers_;
@@ -190,5 +194,90 @@ struct TestWorker {
   MemoryLog log;
   Worker worker;
 };
+
+/// The models of all partitions, which `one` has, are those of the unbroken engine.
+inline void expect_states(TestWorker& one, Unbroken& unbroken) {
+  std::set<std::string> models;
+  for (const std::string& key : unbroken.models()) {
+    Shard* const shard = one.worker.live(std::stoi(key.substr(1)) % unbroken.partitions());
+    ASSERT_NE(shard, nullptr);
+    EXPECT_EQ(shard->state_of(key), unbroken.state_of(key)) << key;
+  }
+}
+
+/// Workers come, go, hang for longer than their session and come back, partitions move, and
+/// transactions fail, until all inputs are committed. Without threads each run of a seed is the
+/// same, and ends after so many rounds; with threads after a minute.
+inline void run_chaos(std::uint64_t seed, MemoryBroker& broker, TestInputs& inputs,
+                      const WorkerOptions& options) {
+  Rng rng(seed);
+  const auto one_in = [&](int n) { return rng.next() % static_cast<std::uint64_t>(n) == 0; };
+  Rng rng_of_steps(seed + 100);  // these may be another thread's
+  std::map<std::string, std::unique_ptr<TestWorker>> workers;
+  std::map<std::string, int> hangs;  // for so many rounds
+  const std::vector<std::string> names{"a", "b", "c"};
+  int fails = 0;
+  broker.before_step = [&](const std::string& step) {
+    const bool is_of_transaction = step.ends_with("flush") || step.ends_with("send_offsets") ||
+                                   step.ends_with("produce") || step.ends_with("commit");
+    if (is_of_transaction && rng_of_steps.below(60) == 0 && ++fails % 2 == 0)
+      throw TransactionFailed("so it is");
+  };
+  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  const auto is_over = [&](int round) {
+    return options.has_thread ? std::chrono::steady_clock::now() > end : round == 20'000;
+  };
+  for (int rounds = 1; !is_over(rounds) && (rounds <= 400 || !all_committed(broker, inputs));
+       ++rounds) {
+    const bool quiet = rounds > 2'000;  // at last it must come to an end
+    if (rounds % 20 == 0 && rounds < 400) inputs.add(broker, 20);
+    for (const std::string& name : names) {
+      auto& one = workers[name];
+      if (!one && (quiet ? name == "a" : one_in(10))) {
+        auto mine = options;
+        mine.instance = name;
+        one = std::make_unique<TestWorker>(broker, mine);
+      }
+      if (!one) continue;
+      if (hangs[name] > 0) {  // its session and its transaction may time out meanwhile
+        if (--hangs[name] == 5) broker.declare_dead(name);
+        if (hangs[name] == 2 && one_in(2)) broker.time_out_transaction(name);
+        continue;
+      }
+      if (!quiet && one_in(150)) {  // killed
+        one.reset();
+        if (one_in(2)) {
+          broker.declare_dead(name);
+          broker.time_out_transaction(name);
+        }
+        continue;
+      }
+      if (!quiet && one_in(150)) hangs[name] = 8;
+      if (!quiet && one_in(100)) broker.rebalance();
+      if (one_in(200)) broker.compact();
+      try {
+        if (!quiet && one_in(150)) {
+          one->worker.finish();
+          one.reset();
+        } else {
+          one->worker.step(Milliseconds(0));
+        }
+      } catch (const MembershipLost&) {
+        one.reset();
+      } catch (const Fenced&) {
+        one.reset();
+      }
+    }
+    // A member that was killed and does not come back times out.
+    if (rounds % 50 == 0)
+      for (const std::string& name : names)
+        if (!workers[name]) {
+          broker.declare_dead(name);
+          broker.time_out_transaction(name);
+        }
+  }
+  workers.clear();
+  broker.before_step = [](const std::string&) {};
+}
 
 }  // namespace kalstream::fleet

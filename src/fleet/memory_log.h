@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -20,7 +21,7 @@ struct Crash {};  // no std::exception: nobody may handle it
 
 class MemoryLog;
 
-/// What all workers share, and what outlives them. Every call is a step.
+/// What all workers share, and what outlives them. Every call is a step. Any thread may call it.
 class MemoryBroker {
  public:
   explicit MemoryBroker(int partitions) : partitions_(partitions) {}
@@ -33,13 +34,15 @@ class MemoryBroker {
     bool is_marker = false;  // of a transaction's end: takes an offset, says nothing
   };
 
-  /// Asked before every step; a test throws there.
+  /// Asked before every step, by one thread at a time; a test throws there. Must not be replaced
+  /// while a worker with a thread is there.
   std::function<void(const std::string& step)> before_step = [](const std::string&) {};
   /// Control: everything is seen at once, and nobody is fenced.
   bool has_transactions = true;
 
   Offset add_input(int partition, std::optional<std::string> key, std::optional<std::string> value,
                    std::vector<Header> headers = {}) {
+    const std::lock_guard lock(mutex_);
     auto& log = input_[partition];
     log.push_back({std::move(key), std::move(value), std::move(headers)});
     return static_cast<Offset>(log.size()) - 1;
@@ -47,6 +50,7 @@ class MemoryBroker {
 
   /// What a reader of committed messages sees.
   std::vector<std::pair<Offset, const Stored*>> committed(Topic topic, int partition) const {
+    const std::lock_guard lock(mutex_);
     std::vector<std::pair<Offset, const Stored*>> seen;
     const auto found = topics_.find({topic, partition});
     if (found == topics_.end()) return seen;
@@ -59,6 +63,7 @@ class MemoryBroker {
     return seen;
   }
   Offset end(Topic topic, int partition) const {
+    const std::lock_guard lock(mutex_);
     const auto found = topics_.find({topic, partition});
     if (found == topics_.end()) return 0;
     for (std::size_t k = 0; k < found->second.size(); ++k)
@@ -66,22 +71,29 @@ class MemoryBroker {
     return static_cast<Offset>(found->second.size());
   }
   std::optional<Committed> progress(int partition) const {
+    const std::lock_guard lock(mutex_);
     const auto found = offsets_.find(partition);
     return found == offsets_.end() ? std::nullopt : std::optional(found->second);
   }
 
   /// As when its session has timed out; its transaction goes on until that times out, too.
   void declare_dead(const std::string& instance) {
+    const std::lock_guard lock(mutex_);
     if (members_.erase(instance) > 0) begin_rebalance();
   }
   void time_out_transaction(const std::string& instance) {
+    const std::lock_guard lock(mutex_);
     ++epochs_[instance];
     abort_of(instance);
   }
-  void rebalance() { begin_rebalance(); }
+  void rebalance() {
+    const std::lock_guard lock(mutex_);
+    begin_rebalance();
+  }
 
   /// All snapshots but the last of each key go, as by compaction.
   void compact() {
+    const std::lock_guard lock(mutex_);
     for (auto& [place, log] : topics_) {
       if (place.first != Topic::state) continue;
       std::set<std::string> later;
@@ -159,8 +171,9 @@ class MemoryBroker {
   };
 
   int partitions_;
-  std::map<int, std::vector<Stored>> input_;
-  std::map<std::pair<Topic, int>, std::vector<Stored>> topics_;
+  // Where they lie does not change when others are added: readers hold pointers.
+  std::map<int, std::deque<Stored>> input_;
+  std::map<std::pair<Topic, int>, std::deque<Stored>> topics_;
   std::map<int, Committed> offsets_;
   std::map<int, Open> open_;
   std::set<int> aborted_;
@@ -169,10 +182,10 @@ class MemoryBroker {
   std::map<std::string, Member> members_;
   int generation_ = 0;
   bool rebalancing_ = false;
-  std::recursive_mutex mutex_;
+  mutable std::recursive_mutex mutex_;  // of all above
 };
 
-class MemoryLog final : public Log {
+class MemoryLog : public Log {
  public:
   MemoryLog(MemoryBroker& broker, std::string instance)
       : broker_(broker), instance_(std::move(instance)) {

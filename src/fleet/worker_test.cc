@@ -36,15 +36,6 @@ void run_until_done(MemoryBroker& broker, const TestInputs& inputs, TestWorker& 
   for (int k = 0; k < 100'000 && !all_committed(broker, inputs); ++k) one.worker.step(0ms);
 }
 
-void expect_states(TestWorker& one, Unbroken& unbroken) {
-  std::set<std::string> models;
-  for (const std::string& key : unbroken.models()) {
-    Shard* const shard = one.worker.live(std::stoi(key.substr(1)) % partitions);
-    ASSERT_NE(shard, nullptr);
-    EXPECT_EQ(shard->state_of(key), unbroken.state_of(key)) << key;
-  }
-}
-
 TEST(FleetWorker, AnswersAsOneEngineDoes) {
   TestFolder folder;
   MemoryBroker broker(partitions);
@@ -108,75 +99,6 @@ TEST(FleetWorker, CanBeKilledAtEveryStep) {
   EXPECT_GT(crashes, 100 / each);
 }
 
-// Workers come, go, hang for longer than their session and come back, partitions move, and
-// transactions fail.
-void run_chaos(std::uint64_t seed, bool has_thread, MemoryBroker& broker, TestInputs& inputs,
-               const WorkerOptions& options) {
-  Rng rng(seed);
-  const auto one_in = [&](int n) { return rng.next() % static_cast<std::uint64_t>(n) == 0; };
-  std::map<std::string, std::unique_ptr<TestWorker>> workers;
-  std::map<std::string, int> hangs;  // for so many rounds
-  const std::vector<std::string> names{"a", "b", "c"};
-  int fails = 0;
-  broker.before_step = [&](const std::string& step) {
-    const bool is_of_transaction = step.ends_with("flush") || step.ends_with("send_offsets") ||
-                                   step.ends_with("produce") || step.ends_with("commit");
-    if (is_of_transaction && one_in(60) && ++fails % 2 == 0) throw TransactionFailed("so it is");
-  };
-  int rounds = 0;
-  while ((!all_committed(broker, inputs) || rounds < 400) && ++rounds < 20'000) {
-    const bool quiet = rounds > 2'000;  // at last it must come to an end
-    if (rounds % 20 == 0 && rounds < 400) inputs.add(broker, 20);
-    for (const std::string& name : names) {
-      auto& one = workers[name];
-      if (!one && (quiet ? name == "a" : one_in(10))) {
-        auto mine = options;
-        mine.instance = name;
-        mine.has_thread = has_thread;
-        one = std::make_unique<TestWorker>(broker, mine);
-      }
-      if (!one) continue;
-      if (hangs[name] > 0) {  // its session and its transaction may time out meanwhile
-        if (--hangs[name] == 5) broker.declare_dead(name);
-        if (hangs[name] == 2 && one_in(2)) broker.time_out_transaction(name);
-        continue;
-      }
-      if (!quiet && one_in(150)) {  // killed
-        one.reset();
-        if (one_in(2)) {
-          broker.declare_dead(name);
-          broker.time_out_transaction(name);
-        }
-        continue;
-      }
-      if (!quiet && one_in(150)) hangs[name] = 8;
-      if (!quiet && one_in(100)) broker.rebalance();
-      if (one_in(200)) broker.compact();
-      try {
-        if (!quiet && one_in(150)) {
-          one->worker.finish();
-          one.reset();
-        } else {
-          one->worker.step(0ms);
-        }
-      } catch (const MembershipLost&) {
-        one.reset();
-      } catch (const Fenced&) {
-        one.reset();
-      }
-    }
-    // A member that was killed and does not come back times out.
-    if (rounds % 50 == 0)
-      for (const std::string& name : names)
-        if (!workers[name]) {
-          broker.declare_dead(name);
-          broker.time_out_transaction(name);
-        }
-  }
-  workers.clear();
-  broker.before_step = [](const std::string&) {};
-}
-
 TEST(FleetWorker, SurvivesChaos) {
   TestFolder folder;
   const WorkerOptions options = test_options(folder, "");
@@ -184,7 +106,7 @@ TEST(FleetWorker, SurvivesChaos) {
   for (std::uint64_t seed = each; seed <= 8; seed += each) {
     MemoryBroker broker(partitions);
     TestInputs inputs(partitions, seed);
-    run_chaos(seed, /*has_thread=*/seed % 4 == 0, broker, inputs, options);
+    run_chaos(seed, broker, inputs, options);
     ASSERT_TRUE(all_committed(broker, inputs)) << seed;
     Unbroken unbroken(options, inputs);
     ASSERT_EQ(wrong_with_answers(broker, unbroken), "") << seed;
@@ -211,7 +133,7 @@ TEST(FleetWorker, ChaosIsNoticedWithoutTransactions) {
     broker.has_transactions = false;
     TestInputs inputs(partitions, seed);
     try {
-      run_chaos(seed, false, broker, inputs, options);
+      run_chaos(seed, broker, inputs, options);
       Unbroken unbroken(options, inputs);
       noticed += wrong_with_answers(broker, unbroken).empty() ? 0 : 1;
     } catch (const std::runtime_error&) {

@@ -52,14 +52,14 @@ TEST(KafkaClient, WhatIsWrittenIsRead) {
   Mock mock;
   std::vector<Delivery> deliveries;
   Producer producer(mock.transactional(), [&](const Delivery& d) { deliveries.push_back(d); }, {});
-  producer.init_transactions(10s);
+  producer.init_transactions(60s);
   producer.begin();
   const std::vector<Header> headers{{"a", "1"}, {"b", ""}, {"a", "2"}};
   producer.produce(
       {.topic = "topic", .partition = 1, .key = "k", .value = "v", .headers = headers, .tag = 7});
   producer.produce({.topic = "topic", .partition = 1, .key = "", .value = {}, .tag = 8});
   producer.produce({.topic = "topic", .partition = 1, .key = {}, .value = "", .tag = 9});
-  producer.commit(10s);
+  producer.commit(60s);
   ASSERT_EQ(deliveries.size(), 3);
   EXPECT_EQ(deliveries[1].tag, 8);
   EXPECT_EQ(deliveries[1].offset, 1);
@@ -69,7 +69,7 @@ TEST(KafkaClient, WhatIsWrittenIsRead) {
                     {});
   consumer.assign({{"topic", 1, TopicPartition::beginning}});
   std::vector<Message> messages;
-  const auto deadline = std::chrono::steady_clock::now() + 30s;
+  const auto deadline = std::chrono::steady_clock::now() + 60s;
   while ((messages.empty() || !messages.back().is_end()) &&
          std::chrono::steady_clock::now() < deadline)
     if (auto message = consumer.poll(100ms)) messages.push_back(std::move(*message));
@@ -93,17 +93,17 @@ TEST(KafkaClient, WhatIsWrittenIsRead) {
 TEST(KafkaClient, SeeksWhatHasJustBeenAssigned) {
   Mock mock;
   Producer producer(mock.transactional(), {}, {});
-  producer.init_transactions(10s);
+  producer.init_transactions(60s);
   producer.begin();
   for (const char* value : {"0", "1", "2"}) producer.produce({.topic = "topic", .value = value});
-  producer.commit(10s);
+  producer.commit(60s);
   Consumer consumer(mock.configuration(), {});
   consumer.assign({{"topic", 0, TopicPartition::beginning}});
   consumer.pause({{"topic", 0}});
-  consumer.seek({{"topic", 0, 2}}, 10s);
+  consumer.seek({{"topic", 0, 2}}, 60s);
   consumer.resume({{"topic", 0}});
   std::optional<Message> message;
-  const auto deadline = std::chrono::steady_clock::now() + 30s;
+  const auto deadline = std::chrono::steady_clock::now() + 60s;
   while (!message && std::chrono::steady_clock::now() < deadline) message = consumer.poll(100ms);
   ASSERT_TRUE(message);
   EXPECT_EQ(message->value(), "2");
@@ -113,7 +113,7 @@ TEST(KafkaClient, SaysWhatIsLeftToDoAboutAnError) {
   Mock mock;
   Producer producer(mock.transactional(), {}, {});
   mock.fail_next(init_producer_id, RD_KAFKA_RESP_ERR_TRANSACTIONAL_ID_AUTHORIZATION_FAILED);
-  const KafkaError not_allowed = error_of([&] { producer.init_transactions(10s); });
+  const KafkaError not_allowed = error_of([&] { producer.init_transactions(60s); });
   EXPECT_EQ(not_allowed.code(), RD_KAFKA_RESP_ERR_TRANSACTIONAL_ID_AUTHORIZATION_FAILED);
   EXPECT_TRUE(not_allowed.fatal());
   EXPECT_NE(std::string(not_allowed.what()).find("an ACL"), std::string::npos)
@@ -121,11 +121,11 @@ TEST(KafkaClient, SaysWhatIsLeftToDoAboutAnError) {
   EXPECT_TRUE(error_of([&] { producer.require_sound(); }).fatal());
 
   Producer next(mock.transactional(), {}, {});
-  next.init_transactions(10s);
+  next.init_transactions(60s);
   next.begin();
   next.produce({.topic = "topic", .value = "1"});
   mock.fail_next(end_transaction, RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH);
-  const KafkaError fenced = error_of([&] { next.commit(10s); });
+  const KafkaError fenced = error_of([&] { next.commit(60s); });
   EXPECT_TRUE(fenced.fenced()) << fenced.what();
   EXPECT_NE(std::string(fenced.what()).find("--instance"), std::string::npos) << fenced.what();
 }

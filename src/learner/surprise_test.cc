@@ -74,24 +74,36 @@ std::ostream& operator<<(std::ostream& out, const Stream& s) { return out << s.n
 
 class SurpriseCalibration : public testing::TestWithParam<Stream> {};
 
+/// How often a surprise of p or less may come, as a multiple of p: four standard errors of the
+/// counts off, and beyond that by what is known (docs/anomalies.md, over 400,000 samples): too
+/// often while the size of errors drifts, too rarely in the tail, which is taken to be heavy.
+struct Level {
+  double p;
+  double too_often;
+  double too_rarely;
+  double count = 0;
+};
+
 TEST_P(SurpriseCalibration, AsManyAreAsRareAsTheyShouldBe) {
-  constexpr std::size_t n = 60000;
+  constexpr std::size_t n = 200'000;
   Rng rng(1);
   Surprise surprise(1);
   double place = 0;
-  std::array<double, 3> levels{0.1, 0.01, 0.001};
-  std::array<double, 3> counts{};
+  std::array<Level, 3> levels{{{0.1, 0.05, 0.01}, {0.01, 0.06, 0.08}, {0.001, 0.06, 0.25}}};
   for (std::size_t t = 0; t < n; ++t) {
     if (GetParam().kind == Stream::season) place = 10 * std::sin(0.26 * static_cast<double>(t));
     const double d = place + GetParam().error(t, rng);
     const double p = take(surprise, place, d);
     if (GetParam().kind == Stream::walk) place = d;
     ASSERT_EQ(std::isnan(p), t < 10);
-    for (std::size_t k = 0; k < levels.size(); ++k) counts[k] += p <= levels[k] ? 1 : 0;
+    for (Level& level : levels) level.count += p <= level.p ? 1 : 0;
   }
-  EXPECT_NEAR(counts[0] / (levels[0] * n), 1, 0.1);
-  EXPECT_NEAR(counts[1] / (levels[1] * n), 1, 0.2);
-  EXPECT_NEAR(counts[2] / (levels[2] * n), 1, 0.5);
+  for (const Level& level : levels) {
+    const double ratio = level.count / (level.p * n);
+    const double chance = 4 * std::sqrt((1 - level.p) / (level.p * n));  // 2.7, 8.9 and 28 %
+    EXPECT_LE(ratio, 1 + level.too_often + chance) << level.p;
+    EXPECT_GE(ratio, 1 - level.too_rarely - chance) << level.p;
+  }
 }
 
 std::vector<Stream> streams() {
@@ -299,7 +311,8 @@ TEST(Surprise, LateTargets) {
     rare += surprise.of(expected, d)[0] <= 0.01 ? 1 : 0;
     surprise.learn(expected, d);
   }
-  EXPECT_NEAR(rare / (0.01 * 0.8 * n), 1, 0.3);
+  const double expected = 0.01 * 0.8 * n;
+  EXPECT_NEAR(rare / expected, 1, 4 / std::sqrt(expected));  // four standard errors, 32 %
 }
 
 // ---- Snapshots.

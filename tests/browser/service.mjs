@@ -19,7 +19,7 @@ function freePort() {
 }
 
 // Waits until `condition` gives something true, and gives that.
-export async function until(condition, what, seconds = 20) {
+export async function until(condition, what, seconds = 60) {
   const end = Date.now() + 1000 * seconds;
   for (;;) {
     const result = await condition();

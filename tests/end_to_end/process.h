@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <chrono>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -22,11 +21,16 @@ namespace kalstream::test {
 /// the file .err there. Killed in the end if it still runs.
 class Process {
  public:
-  Process(const std::filesystem::path& folder, const std::string& command) {
+  /// With a narrow output it holds but a page that is not read: then it waits.
+  Process(const std::filesystem::path& folder, const std::string& command,
+          bool has_narrow_output = false) {
     std::array<int, 2> in{};
     std::array<int, 2> out{};
     EXPECT_EQ(::pipe2(in.data(), O_CLOEXEC), 0);
     EXPECT_EQ(::pipe2(out.data(), O_CLOEXEC), 0);
+    if (has_narrow_output) {
+      EXPECT_GT(::fcntl(out[1], F_SETPIPE_SZ, 4096), 0);
+    }
     pid_ = ::fork();
     if (pid_ == 0) {
       ::dup2(in[0], 0);
@@ -60,7 +64,7 @@ class Process {
     return true;
   }
 
-  /// The next line of its output, without the end; nothing at the end, or after some seconds.
+  /// The next line of its output, without the end; nothing at the end, or after a minute.
   std::optional<std::string> line() {
     while (true) {
       const auto end = buffer_.find('\n');
@@ -69,30 +73,23 @@ class Process {
         buffer_.erase(0, end + 1);
         return line;
       }
-      if (!read_more(20'000)) return std::nullopt;
+      if (!read_more(patience)) return std::nullopt;
     }
   }
 
   /// All that is left of its output.
   std::string rest() {
-    while (read_more(60'000)) {
+    while (read_more(patience)) {
     }
     return std::exchange(buffer_, {});
   }
 
-  /// Goes on reading for so long; what it read is part of the rest.
-  void read_for(std::chrono::microseconds time) {
-    const auto until = std::chrono::steady_clock::now() + time;
-    while (true) {
-      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
-          until - std::chrono::steady_clock::now());
-      if (left.count() < 0) return;
-      read_more(static_cast<int>(left.count()));
+  /// Goes on reading until that many bytes have come, or its output ends; they are part of the
+  /// rest.
+  void read_bytes(std::size_t count) {
+    while (buffer_.size() < count && read_more(patience)) {
     }
   }
-
-  /// Its output holds but a page that is not read.
-  void narrow_output() const { EXPECT_GT(::fcntl(out_, F_SETPIPE_SZ, 4096), 0); }
 
   void end_input() { close(in_); }
   void end_output() { close(out_); }
@@ -112,6 +109,8 @@ class Process {
   }
 
  private:
+  static constexpr int patience = 60'000;  // milliseconds: only a test that fails waits so long
+
   static void close(int& descriptor) {
     if (descriptor >= 0) ::close(descriptor);
     descriptor = -1;

@@ -84,7 +84,7 @@ class OnTerminal {
   }
 
  private:
-  static constexpr int patience = 20'000;  // milliseconds: only a test that fails waits so long
+  static constexpr int patience = 60'000;  // milliseconds: only a test that fails waits so long
 
   int terminal_ = -1;
   int alive_ = -1;

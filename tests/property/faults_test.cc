@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
-#include <atomic>
+#include <chrono>
 #include <cmath>
 #include <csignal>
 #include <fstream>
@@ -12,6 +12,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <thread>
 
 #include "core/envelope.h"
 #include "core/hash.h"
@@ -64,10 +65,28 @@ std::string content(const fs::path& path) {
 
 std::string sum(std::string_view text) { return std::to_string(fnv1a(text)); }
 
-/// A store that can be waited for, so that each run makes the same calls in the same order.
+/// Counts the checkpoints of which the driver knows how they ended.
+class Outcomes final : public StreamObserver {
+ public:
+  void began(const Engine&) override {}
+  void answered(const Answer&, const Engine&) override {}
+  void looked(const Engine&, const StreamStatus& status) override {
+    known_ = status.checkpoints_written + status.checkpoint_failures;
+  }
+  void warned(Warning, const std::string&) override {}
+
+  std::uint64_t known() const { return known_; }
+
+ private:
+  std::uint64_t known_ = 0;
+};
+
+/// A store that can be waited for, so that each run makes the same calls in the same order. A
+/// commit counts as under way until the driver knows its outcome: the thread that commits may be
+/// held up by the system between its last call and telling the outcome, for any time.
 class Awaited final : public StateStore {
  public:
-  explicit Awaited(StateStore& store) : store_(store) {}
+  Awaited(StateStore& store, const Outcomes& outcomes) : store_(store), outcomes_(outcomes) {}
 
   std::optional<Bytes> stream() override { return store_.stream(); }
   std::optional<Bytes> get(const std::string& key) override { return store_.get(key); }
@@ -77,21 +96,20 @@ class Awaited final : public StateStore {
   void put(std::vector<KeyedState> models) override { store_.put(std::move(models)); }
   bool takes_models() const override { return store_.takes_models(); }
   std::uint64_t begin_commit() override {
-    const std::uint64_t ticket = store_.begin_commit();
-    committing_ = true;
-    return ticket;
+    begun_after_ = outcomes_.known();
+    return store_.begin_commit();
   }
   void commit(std::uint64_t ticket, Bytes stream, const NextState& next) override {
-    const auto done = [this](void*) { committing_ = false; };
-    const std::unique_ptr<void, decltype(done)> in_the_end(this, done);
     store_.commit(ticket, std::move(stream), next);
   }
 
-  bool is_committing() const { return committing_; }
+  /// Up to date once the monitor has looked at the stream. There is one commit at a time.
+  bool is_committing() const { return begun_after_ && outcomes_.known() == *begun_after_; }
 
  private:
   StateStore& store_;
-  std::atomic<bool> committing_ = false;
+  const Outcomes& outcomes_;
+  std::optional<std::uint64_t> begun_after_;  // outcomes known when the last commit began
 };
 
 /// Answers in a text, each written when no commit is under way; says which was the last.
@@ -107,7 +125,11 @@ class OneAfterTheOther final : public Sink {
     sink_.write(answer);
   }
   bool flush(const std::function<void()>& meanwhile) override {
-    while (store_.is_committing()) meanwhile();
+    meanwhile();  // takes note of an outcome, and lets the monitor look
+    while (store_.is_committing()) {
+      std::this_thread::sleep_for(std::chrono::microseconds(50));  // the processor is the other's
+      meanwhile();
+    }
     const bool gone = sink_.flush(meanwhile);
     then_(id_);
     return gone;
@@ -152,8 +174,9 @@ class Place {
     LineOptions from{.in = in.get()};
     if (scenario_.followed) from.follow = (folder_.path / "lines").string();
     LineRecords source(from, signals.descriptor(), system);
-    Awaited awaited(*store);
-    Driver driver(options(), source, &awaited, signals);
+    Outcomes outcomes;
+    Awaited awaited(*store, outcomes);
+    Driver driver(options(&outcomes), source, &awaited, signals);
     driver.resume();
     if (scenario_.followed) follow_up(static_cast<int>(source.line()) - 1);
     TextSink text(out.get(), true, source, driver.engine(), signals, answering);
@@ -210,7 +233,7 @@ class Place {
     if (id == lines - 1) ::raise(SIGTERM);
   }
 
-  DriverOptions options() {
+  DriverOptions options(StreamObserver* observer) {
     DriverOptions options;
     options.engine.fields.key = scenario_.keyed ? "k" : "";
     options.engine.fields.inputs = {"a"};
@@ -219,6 +242,7 @@ class Place {
     };
     options.engine.max_models = 2;
     options.cadence.samples = 2;
+    options.monitor.observer = observer;
     options.monitor.say = [this](const std::string& text) { said_.push_back(text); };
     return options;
   }

@@ -6,9 +6,6 @@
 
 #include "core/rng.h"
 #include "kalstream/snapshot.h"
-#include "learner/classes/calibration.h"
-#include "learner/classes/class_mixture.h"
-#include "learner/classes/probabilities.h"
 #include "support.h"
 
 namespace kalstream {
@@ -43,55 +40,6 @@ double mean_loss(Learner& learner, Rng& rng, int samples, std::size_t classes = 
     learner.learn(x, one_hot(y, learner.outputs()));
   }
   return loss / samples;
-}
-
-TEST(ClassMixture, IsNeverMuchWorseThanAnyExpert) {
-  Rng rng(1);
-  const std::size_t experts = 5;
-  const std::size_t classes = 3;
-  ClassMixture mixture(Vector(experts, 1.0 / experts));
-  Vector losses(experts, 0.0);
-  double loss = 0;
-  for (int t = 1; t <= 3000; ++t) {
-    Vector said(experts * classes);
-    for (double& v : said) v = 0.01 + rng.uniform() * rng.uniform();
-    for (std::size_t j = 0; j < experts; ++j)
-      normalise(std::span(said).subspan(j * classes, classes));
-    Vector p(classes);
-    mixture.predict(said, p);
-    // What hurts most: the class that the mixture thinks least of; for long stretches by turns.
-    const auto y = t / 100 % 2 == 0
-                       ? static_cast<std::size_t>(std::min_element(p.begin(), p.end()) - p.begin())
-                       : static_cast<std::size_t>(rng.below(classes));
-    loss -= std::log(p[y]);
-    for (std::size_t j = 0; j < experts; ++j) losses[j] -= std::log(said[j * classes + y]);
-    mixture.learn(said, classes, y);
-    const double best = *std::min_element(losses.begin(), losses.end());
-    ASSERT_LE(loss, best + std::log(experts) + std::log(t + 1.0) + 1e-9) << t;
-  }
-}
-
-TEST(Calibration, MakesProbabilitiesComeTrueAndNeverCostsMuch) {
-  Rng rng(2);
-  Calibration calibration(2);
-  double plain = 0;
-  double calibrated = 0;
-  for (int t = 1; t <= 4000; ++t) {
-    const double truth = 0.5 + 0.3 * std::sin(t);
-    const double z = 3 * std::log(truth / (1 - truth));  // three times too sure
-    Vector p{1 / (1 + std::exp(z)), 1 / (1 + std::exp(-z))};
-    const std::size_t y = rng.uniform() < truth ? 1 : 0;
-    plain -= std::log(p[y]);
-    calibration.predict(p);
-    EXPECT_NEAR(p[0] + p[1], 1, 1e-9);
-    calibrated -= std::log(p[y]);
-    if (t > 2000) {
-      EXPECT_NEAR(p[1], truth, 0.15) << t;
-    }
-    calibration.learn(y);
-    ASSERT_LE(calibrated, plain + std::log(3.0) + std::log(t + 1.0) + 1e-9);
-  }
-  EXPECT_LT(calibrated, 0.95 * plain);
 }
 
 TEST(AutoClassifier, LearnsOnAnyScaleAndIsNotWorseThanItsExperts) {

@@ -75,6 +75,7 @@ class Boosted final : public ClassExpert {
 
   // The scores of samples start at 0 again, as if no tree had been.
   void forget_trees() {
+    std::fill(questions_.begin(), questions_.end(), Question{});
     std::fill(values_.begin(), values_.end(), 0.0);
     std::fill(scores_.begin(), scores_.end(), 0.0);
     fitted_ = 0;

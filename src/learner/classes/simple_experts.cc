@@ -76,8 +76,6 @@ class NaiveBayes final : public ClassExpert {
   }
 
   void predict(const ClassMoment& now, const ClassPast& past, std::span<double> p) override {
-    double total = 0;
-    for (const double c : counts_) total += c;
     for (std::size_t k = 0; k < classes_; ++k) p[k] = std::log((counts_[k] + half));
     for (std::size_t i = 0; i < inputs_; ++i) {
       const std::size_t v = find(i, now.x[i]);
