@@ -56,12 +56,9 @@ bool StreamModel::can_complete(std::span<const double> x) const {
   return true;
 }
 
-Answer StreamModel::take(const Sample& sample, ModelListener& listener) {
+Answer StreamModel::take(const Sample& sample, StreamListener& listener) {
   learn(listener);
   if (sample.kind == Sample::Kind::label) return take_label(sample);
-  // Where samples have no inputs, a label looks like a new one, but for its id.
-  if (sample.x.empty() && !sample.d.empty() && waiting_for(sample.id) > 0)
-    return take_label(sample);
 
   const std::size_t known = classes_.size();
   const bool has_target = !sample.d.empty();
@@ -284,7 +281,7 @@ Answer StreamModel::take_label(const Sample& sample) {
 }
 
 // All samples that need not wait any more.
-void StreamModel::learn(ModelListener& listener) {
+void StreamModel::learn(StreamListener& listener) {
   if (!owed_) return;
   owed_ = false;
   if (pending_.empty()) return step(now_, listener);
@@ -298,7 +295,7 @@ void StreamModel::learn(ModelListener& listener) {
   }
 }
 
-void StreamModel::step(const Waiting& sample, ModelListener& listener) {
+void StreamModel::step(const Waiting& sample, StreamListener& listener) {
   ahead_ = 0;
   ++settled_;
   const bool counts = settled_ > options_.warm_up;
@@ -311,11 +308,11 @@ void StreamModel::step(const Waiting& sample, ModelListener& listener) {
   if (!sample.d.empty()) {
     if (target_known_ && counts) {
       scores_.add(sample.said.d_hat, sample.said.bounds, sample.d);
-      listener.scored(sample.said.d_hat, sample.said.bounds, sample.d);
+      listener.scored(sample.number, sample.said.d_hat, sample.said.bounds, sample.d);
     }
     target_known_ = true;
   }
-  if (sample.number > 0) listener.stepped(report);
+  if (sample.number > 0) listener.stepped(sample.number, report);
 }
 
 std::vector<double> StreamModel::expert_weights() const {
