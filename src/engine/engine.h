@@ -101,7 +101,7 @@ class Engine final : private StreamListener {
   /// Whether there is a model of the key. Throws StoreError.
   bool knows(const std::string& key) { return models_ && models_->holds(key); }
   /// The model of a key, as it is in memory; nullptr if it is not.
-  const StreamModel* model_of(const std::string& key) const;
+  const StreamModel* model_in_memory(const std::string& key) const;
   /// The learner of the only model, which is gone then; nothing if there is none.
   std::optional<CalibratedLearner> take_learner();
   /// As if the key had never come; false if it has not. Throws StoreError.

@@ -77,7 +77,7 @@ void Engine::announce(const Sample& sample, std::uint64_t n) {
   if (models_) models_->of(sample.key).announce(sample, n);
 }
 
-const StreamModel* Engine::model_of(const std::string& key) const {
+const StreamModel* Engine::model_in_memory(const std::string& key) const {
   return models_ ? models_->in_memory(key) : nullptr;
 }
 

@@ -596,7 +596,7 @@ class Evaluation {
 
   void see_models(RunResult& result) {
     for (Timeline& line : result.timelines)
-      if (const StreamModel* model = engine_.model_of(line.key)) line.clock = model->clock();
+      if (const StreamModel* model = engine_.model_in_memory(line.key)) line.clock = model->clock();
     const StreamModel* model = engine_.models()->only();
     if (model == nullptr) return;
     const auto periods = model->learner().periods();
