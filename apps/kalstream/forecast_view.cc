@@ -7,7 +7,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "data/csv_writer.h"
+#include "lines/csv_field.h"
 #include "predictions_chart.h"
 #include "schema/timestamp.h"
 #include "view/progress.h"

@@ -11,7 +11,7 @@
 #include "eval/contenders.h"
 #include "io/atomic_file.h"
 #include "schema/rules.h"
-#include "stream/answers.h"
+#include "session/answers.h"
 #include "stream/stream_settings.h"
 #include "stream_summary.h"
 #include "view/table.h"
@@ -62,7 +62,7 @@ ClassRun run_one(const RunArguments& a, const std::string& learner, std::uint64_
   Record record;
   const auto start = std::chrono::steady_clock::now();
   while ((a.steps == 0 || engine.counts().samples < a.steps) && file->next(record)) {
-    const Answer* answer = engine.take(record);
+    const Answer* answer = engine.take({.record = record});
     if (answer == nullptr || csv == nullptr || !engine.settled()) continue;
     if (!writer) {
       writer.emplace(shape_of(engine, /*json=*/false));

@@ -13,10 +13,10 @@
 #include "stores/file_store.h"
 #include "stores/folder_store.h"
 #include "stream/driver.h"
+#include "stream/line_output.h"
 #include "stream/line_records.h"
 #include "stream/memory_limit.h"
 #include "stream/stream_settings.h"
-#include "stream/text_sink.h"
 #include "stream_options.h"
 #include "stream_summary.h"
 
@@ -75,6 +75,7 @@ DriverOptions options_of(const StreamArguments& a,
   options.engine.max_models = a.max_models;
   options.engine.memory = a.memory.empty() ? memory_allowed() / 2 : bytes_of(a.memory);
   options.cadence = cadence_of(a.every);
+  if (!a.answers.empty()) options.json = a.answers == "jsonl";
   options.strict = a.strict;
   options.jobs = a.settings.jobs > 0 ? a.settings.jobs : default_jobs();
   options.monitor = {.metrics_file = a.metrics_file, .metrics_port = a.metrics_port, .say = say};
@@ -98,6 +99,7 @@ void stream(const StreamArguments& a) {
   if (a.page_port) {
     page = std::make_unique<serve::StreamPage>(a.follow, a.settings, *a.page_port);
     options.monitor.observer = page.get();
+    options.listeners = {page.get()};
     say(fmt::format("the page is at http://127.0.0.1:{}/", page->port()));
   }
   const auto store = open_store(a);
@@ -108,9 +110,7 @@ void stream(const StreamArguments& a) {
   Driver driver(std::move(options), source, store.get(), signals);
   if (a.resume) driver.resume();
   if (store && !store->remark().empty()) say(store->remark());
-  std::optional<bool> json_answers;
-  if (!a.answers.empty()) json_answers = a.answers == "jsonl";
-  TextSink sink(STDOUT_FILENO, json_answers, source, driver.engine(), signals);
+  LineOutput output(STDOUT_FILENO, signals);
 
   if (driver.metrics_port() > 0)
     say(fmt::format(
@@ -122,7 +122,7 @@ void stream(const StreamArguments& a) {
     if (!a.quiet) say_aloud(summary(status) + "\n");
   };
   try {
-    driver.run(sink);
+    driver.run(output);
   } catch (const std::runtime_error&) {
     report();
     throw;

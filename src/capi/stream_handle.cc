@@ -4,9 +4,8 @@
 
 #include "capi/learner_handle.h"
 #include "core/envelope.h"
-#include "data/dataset.h"
 #include "kalstream/snapshot.h"
-#include "schema/rules.h"
+#include "lines/line_place.h"
 #include "stream/stream_settings.h"
 
 namespace kalstream::capi {
@@ -37,7 +36,9 @@ using namespace kalstream;
 using namespace kalstream::capi;
 
 kalstream_stream::kalstream_stream(const char* settings, kalstream_answers answers)
-    : engine(options_in(settings, remarks), nullptr), answers_(answers) {}
+    : engine(options_in(settings, remarks), nullptr, {this}),
+      answers_(answers),
+      session_(engine, position_, Session::Header::session) {}
 
 bool kalstream_stream::is_json() const {
   if (answers_ == KALSTREAM_AS_RECORDS) return reader_.dialect().format == Format::json;
@@ -48,56 +49,28 @@ bool kalstream_stream::take(std::string_view line) {
   if (line.ends_with('\n')) line.remove_suffix(1);
   if (line.ends_with('\r')) line.remove_suffix(1);
   answer.clear();
-  ++line_;
-  const Answer* said = nullptr;
-  const bool was_settled = engine.settled();
-  try {
-    if (!reader_.read(line, record_)) return false;
-  } catch (const DataError& error) {
-    said = engine.refuse(error.what());
-  }
-  if (said == nullptr) said = engine.take(record_);
-  if (!was_settled && engine.settled())
-    for (std::string& remark : kalstream::remarks(engine.schema()))
-      remarks.push_back(std::move(remark));
-  for (std::string& remark : engine.take_remarks()) remarks.push_back(std::move(remark));
-  if (said != nullptr) write(*said);
+  arrival_.line = ++line_;
+  reader_.read(line, arrival_);
+  session_.take({&arrival_, 1}, is_json() ? AnswerFormat::json : AnswerFormat::csv);
   return !answer.empty();
 }
 
-void kalstream_stream::write(Answer said) {
-  const bool refused = said.status == Answer::Status::refused;
-  if (refused) said.line = line_;
-  if (refused && !is_json())
-    remarks.push_back("line " + std::to_string(line_) + ": " + std::string(said.reason));
-  if (!writer_ && engine.settled() && !refused) {
-    writer_.emplace(shape_of(engine, is_json()));
-    if (engine.counts().samples + engine.counts().late <= 1) writer_->write_header(answer);
-  }
-  if (writer_)
-    writer_->write(said, answer);
-  else if (is_json())
-    AnswerWriter({.json = true}).write(said, answer);
+void kalstream_stream::answered(const Answer& said, std::string_view text) {
+  answer = text;
   if (!answer.empty()) answer.pop_back();  // the line's end
+  if (said.status == Answer::Status::refused && !is_json())
+    remarks.push_back("line " + std::to_string(line_) + ": " + std::string(said.reason));
 }
 
 // ---- To bytes and back.
 
-// As a stream of lines is kept by the program: the number of the line, its place in a file, which
-// there is none of here, and how lines are written.
+// There is no file here.
 void kalstream_stream::exchange_place(Archive& archive) {
-  archive.count(line_);
-  std::uint64_t offset = 0;
-  archive.count(offset);
-  for (int stretch = 0; stretch < 2; ++stretch) {
-    std::uint64_t length = 0;
-    std::uint64_t sum = 0;
-    archive.count(length);
-    archive.word(sum);
-  }
-  Dialect dialect = reader_.dialect();
-  dialect.exchange(archive);
-  if (archive.reading()) reader_ = RecordReader(std::move(dialect));
+  LinePlace place{line_, {}, reader_.dialect()};
+  place.exchange(archive);
+  if (!archive.reading()) return;
+  line_ = place.line;
+  reader_ = RecordReader(std::move(place.dialect));
 }
 
 Bytes kalstream_stream::checkpoint() {

@@ -1,16 +1,15 @@
 // A stream as C holds it: lines in, answers out, nothing but memory in between.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "capi/guard.h"
-#include "data/record_reader.h"
 #include "engine/engine.h"
-#include "stream/answers.h"
+#include "lines/record_reader.h"
+#include "session/session.h"
 
-struct kalstream_stream : kalstream::capi::Handle {
+struct kalstream_stream : kalstream::capi::Handle, private kalstream::StreamListener {
   kalstream_stream(const char* settings, kalstream_answers answers);
 
   /// False if there is nothing to answer; else `answer`.
@@ -24,13 +23,15 @@ struct kalstream_stream : kalstream::capi::Handle {
 
  private:
   bool is_json() const;
-  void write(kalstream::Answer answer);
+  void answered(const kalstream::Answer& said, std::string_view text) override;
+  void remarked(const std::string& text) override { remarks.push_back(text); }
   void exchange_place(kalstream::Archive& archive);
   void resume_stream(std::span<const std::byte> bytes);
 
   kalstream_answers answers_;
   kalstream::RecordReader reader_;
-  kalstream::Record record_;
-  std::optional<kalstream::AnswerWriter> writer_;  // once the fields are settled
+  kalstream::Arrival arrival_;
+  kalstream::RecordPosition position_;
+  kalstream::Session session_;
   std::uint64_t line_ = 0;
 };

@@ -3,8 +3,8 @@
 #include <array>
 
 #include "data/dataset.h"
-#include "data/delimited.h"
 #include "data/record_file.h"
+#include "lines/delimited.h"
 
 namespace kalstream {
 namespace {

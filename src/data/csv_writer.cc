@@ -3,16 +3,11 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <string>
+
+#include "lines/csv_field.h"
 
 namespace kalstream {
-
-std::string csv_field(std::string_view name) {
-  const bool plain = !name.empty() && name.find_first_of("\",;|#\t\r\n ") == std::string_view::npos;
-  if (plain) return std::string(name);
-  std::string text = "\"";
-  for (char c : name) text.append(c == '"' ? 2 : 1, c);
-  return text + '"';
-}
 
 namespace {
 

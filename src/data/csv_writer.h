@@ -2,8 +2,6 @@
 #pragma once
 
 #include <ostream>
-#include <string>
-#include <string_view>
 
 #include "data/dataset.h"
 
@@ -12,8 +10,5 @@ namespace kalstream {
 /// A header line, then one line per row: inputs, targets. Numbers are the shortest that read back
 /// the same; a missing value is written as nan. The caller checks the stream.
 void write_csv(const Dataset& data, std::ostream& out);
-
-/// A name as a CSV field, quoted where it must be.
-std::string csv_field(std::string_view name);
 
 }  // namespace kalstream

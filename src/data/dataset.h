@@ -5,19 +5,14 @@
 #include <cstdint>
 #include <limits>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "kalstream/schema.h"
+#include "schema/data_error.h"
 #include "schema/dialect.h"
 
 namespace kalstream {
-
-/// Bad data, with a message that names the file, the line and what to do.
-struct DataError : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
 
 /// Rows of inputs and targets. A missing value is NaN; nothing else is ever non-finite.
 struct Dataset {

@@ -2,9 +2,9 @@
 #include <algorithm>
 
 #include "data/dataset.h"
-#include "data/delimited.h"
 #include "data/record_file.h"
-#include "data/record_reader.h"
+#include "lines/delimited.h"
+#include "lines/record_reader.h"
 
 namespace kalstream {
 namespace {

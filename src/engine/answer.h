@@ -26,10 +26,11 @@ struct Answer {
   std::uint64_t sample = 0;  ///< of its model, counted from 1; 0 if late or refused
   std::string_view reason;
   std::uint64_t line = 0;  ///< of the source, where it is refused; 0: not known
+  bool has_model = false;  ///< there is a model for it
 
   std::string_view id;  ///< empty: none
   bool id_is_text = false;
-  std::string_view key;
+  std::string_view key;   ///< empty: none, or it could not be read
   std::string_view time;  ///< as written; empty: none
   bool time_is_text = false;
   std::size_t held = 0;  ///< missing inputs whose last value stands in

@@ -6,11 +6,11 @@
 
 #include "core/archive.h"
 #include "core/rng.h"
-#include "data/record_reader.h"
 #include "engine/checkpoint.h"
 #include "engine/engine.h"
+#include "lines/record_reader.h"
 #include "schema/rules.h"
-#include "stream/answers.h"
+#include "session/answers.h"
 #include "stream/stream_settings.h"
 
 namespace kalstream {
@@ -27,7 +27,7 @@ class ClassStream {
 
   std::string line(const std::string& text) {
     if (!reader_.read(text, record_)) return {};
-    const Answer* answer = engine_.take(record_);
+    const Answer* answer = engine_.take({.record = record_});
     std::string said;
     if (answer != nullptr) AnswerWriter(shape()).write(*answer, said);
     engine_.learn();

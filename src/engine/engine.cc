@@ -7,8 +7,8 @@
 
 namespace kalstream {
 
-Engine::Engine(EngineOptions options, StateStore* store, EngineListener* listener)
-    : options_(std::move(options)), store_(store), listener_(listener) {
+Engine::Engine(EngineOptions options, StateStore* store, Listeners listeners)
+    : options_(std::move(options)), store_(store), listeners_(std::move(listeners)) {
   if (!options_.schema.empty()) begin(options_.schema);
 }
 
@@ -19,12 +19,15 @@ const Schema& Engine::schema() const {
 
 // ---- Records.
 
-const Answer* Engine::take(const Record& record) {
+const Answer* Engine::take(const Arrival& arrival) {
   learn();
-  if (record.empty()) return nullptr;
-  Turn& turn = first_turn();
+  if (arrival.is_silent()) return nullptr;
+  if (turns_.empty()) turns_.emplace_back();
+  Turn& turn = turns_.front();
+  turn.clear(arrival.line);
   try {
-    begin(turn, record);
+    read(turn, arrival);
+    if (turn.is_read) admit(turn);
   } catch (const StoreError&) {
     throw;
   } catch (...) {
@@ -33,39 +36,26 @@ const Answer* Engine::take(const Record& record) {
   }
   if (turn.model != nullptr) {
     owing_ = &turn;
-    turn.take(rules());
+    turn.take(rules(), *this);
   }
-  return tell(turn);
-}
-
-const Answer* Engine::refuse(std::string reason) {
-  learn();
-  Turn& turn = first_turn();
-  turn.refuse(std::move(reason));
-  return tell(turn);
+  return count(turn);
 }
 
 void Engine::learn() {
-  if (owing_ == nullptr) return;
-  Turn& turn = *std::exchange(owing_, nullptr);
-  turn.learn();
-  turn.heard_later.tell(*this);
+  if (owing_ != nullptr) std::exchange(owing_, nullptr)->learn(*this);
 }
 
-Turn& Engine::first_turn() {
-  if (turns_.empty()) turns_.emplace_back();
-  turns_.front().clear();
-  return turns_.front();
-}
-
-// All that depends on the records before, whatever their key.
-void Engine::begin(Turn& turn, const Record& record) {
-  if ((!settled() || to_be_checked_) && !settle(record, turn)) return;
-  turn.is_read = reader_->read(record, turn.sample);
-  if (turn.is_read)
-    admit(turn);
-  else
-    turn.refuse(reader_->problem());
+// The sample of a record, or a refusal. Depends on the records before, whatever their key.
+void Engine::read(Turn& turn, const Arrival& arrival) {
+  if (arrival.is_problem) return turn.refuse(arrival.problem);
+  if (arrival.sample != nullptr) {
+    turn.sample = *arrival.sample;
+    turn.is_read = true;
+    return;
+  }
+  if ((!settled() || to_be_checked_) && !settle(arrival.record, turn)) return;
+  turn.is_read = reader_->read(arrival.record, turn.sample);
+  if (!turn.is_read) turn.refuse(reader_->problem());
 }
 
 // Finds its model, or makes it: that of a target must be there, and a sample that cannot be used
@@ -90,24 +80,22 @@ void Engine::admit(Turn& turn) {
   }
 }
 
-// ---- What is told of them.
+// ---- What is told and counted of them.
 
-const Answer* Engine::tell(Turn& turn) {
+const Answer* Engine::answer(std::size_t k) {
+  Turn& turn = turns_[k];
   if (turn.failure) std::rethrow_exception(turn.failure);
   if (turn.is_silent) return nullptr;
+  turn.events.replay(*this);
+  return count(turn);
+}
+
+const Answer* Engine::count(Turn& turn) {
+  const Answer& answer = turn.answer();
   ++counts_.records;
   counts_.passed += turn.passed;
   counts_.held += turn.held;
-  for (std::string& text : turn.remarks) remark(std::move(text));
-  if (turn.took && listener_ != nullptr) listener_->took(turn.sample.x);
-  turn.heard.tell(*this);
-  count(turn.answer());
-  if (turn.is_read && schema().find(Role::time) != nullptr)
-    last_time_ = {turn.sample.time, turn.sample.time_is_text, turn.sample.tick};
-  return &turn.answer();
-}
-
-void Engine::count(const Answer& answer) {
+  counts_.anomalies += answer.anomaly ? 1 : 0;
   switch (answer.status) {
     case Answer::Status::late:
       ++(answer.reason.empty() ? counts_.late : counts_.untimely);
@@ -125,23 +113,32 @@ void Engine::count(const Answer& answer) {
     default:
       break;
   }
-  counts_.anomalies += answer.anomaly ? 1 : 0;
+  for (std::string& text : turn.remarks) remark(std::move(text));
+  if (turn.is_read && schema().find(Role::time) != nullptr)
+    last_time_ = {turn.sample.time, turn.sample.time_is_text, turn.sample.tick};
+  return &answer;
 }
 
-void Engine::scored(std::span<const double> d_hat, std::span<const Interval> interval,
-                    std::span<const double> d) {
-  // Who listens hears by how much the probability of the class that came was too small.
-  if (listener_ != nullptr && scores_->classes() != nullptr) {
-    const double p = scores_->classes()->probability(d_hat, class_in(d));
+void Engine::took(std::span<const double> x) {
+  for (StreamListener* listener : listeners_) listener->took(x);
+}
+
+// Every prediction is scored by its model (StreamModel::step), which tells it. Here it counts for
+// the stream, and those who listen hear of it.
+void Engine::scored(std::uint64_t sample, std::span<const double> d_hat,
+                    std::span<const Interval> interval, std::span<const double> d) {
+  if (const ClassScores* classes = scores_->classes(); classes != nullptr) {
+    const double p = classes->probability(d_hat, class_in(d));
     const double certain = 1;
-    listener_->scored({&p, 1}, {}, {&certain, 1});
-  } else if (listener_ != nullptr) {
-    listener_->scored(d_hat, interval, d);
+    for (StreamListener* listener : listeners_)
+      listener->scored(sample, {&p, 1}, {}, {&certain, 1});
+  } else {
+    for (StreamListener* listener : listeners_) listener->scored(sample, d_hat, interval, d);
   }
   scores_->add(d_hat, interval, d);
 }
 
-void Engine::stepped(const StepReport& report) {
+void Engine::stepped(std::uint64_t sample, const StepReport& report) {
   last_step_ = report;
   switch (report.status) {
     case StepStatus::missing:
@@ -157,7 +154,7 @@ void Engine::stepped(const StepReport& report) {
     default:
       ++counts_.rejected;
   }
-  if (listener_ != nullptr) listener_->stepped(report);
+  for (StreamListener* listener : listeners_) listener->stepped(sample, report);
 }
 
 void Engine::remark(std::string text) {

@@ -12,44 +12,38 @@
 #include "core/lanes.h"
 #include "engine/answer.h"
 #include "engine/engine_options.h"
+#include "engine/listener.h"
 #include "engine/models.h"
 #include "engine/scores.h"
 #include "engine/turn.h"
 #include "kalstream/learner.h"
 #include "kalstream/schema.h"
-#include "ports/arrival.h"
 #include "ports/ports.h"
+#include "schema/arrival.h"
 #include "schema/sample.h"
 
 namespace kalstream {
 
-/// Hears what the engine learns, besides its answers.
-class EngineListener {
- public:
-  virtual ~EngineListener() = default;
-  virtual void took(std::span<const double> /*x*/) {}
-  virtual void scored(std::span<const double> /*d_hat*/, std::span<const Interval> /*interval*/,
-                      std::span<const double> /*d*/) {}
-  virtual void stepped(const StepReport& /*report*/) {}
-};
-
 /// Settles the schema by the first record that can, has a model or one for every key, and the
 /// stream's counts and scores. What it has become depends on the records alone.
-class Engine final : private ModelListener {
+class Engine final : private StreamListener {
  public:
-  /// `store` may be nullptr; models that do not fit in memory go there.
-  Engine(EngineOptions options, StateStore* store, EngineListener* listener = nullptr);
+  using Listeners = std::vector<StreamListener*>;
 
-  /// Predicts: the answer to the record, or none if it says nothing. Its views live until the next
-  /// call. Throws std::invalid_argument if the learner cannot be made for the stream that the first
-  /// record shows, SchemaError if it is not the stream that was learnt from before; never later.
-  /// Throws StoreError if the store cannot give a model now: then the record can be given again.
-  const Answer* take(const Record& record);
+  /// `store` may be nullptr; models that do not fit in memory go there. The engine tells its
+  /// listeners what models take and learn; the rest of their events is told by the Session.
+  Engine(EngineOptions options, StateStore* store, Listeners listeners = {});
+  const Listeners& listeners() const { return listeners_; }
+
+  /// Predicts, and counts: the answer to a record, or none if it says nothing. Its views live until
+  /// the next call. Throws std::invalid_argument if the learner cannot be made for the stream that
+  /// the first record shows, SchemaError if it is not the stream that was learnt from before; never
+  /// later. Throws StoreError if the store cannot give a model now: then the record can be given
+  /// again.
+  const Answer* take(const Arrival& arrival);
   /// Learns what the last record has brought; take() does so first if nobody has. Apart from it, so
   /// that an answer can go out before the time this takes.
   void learn();
-  /// Counts and answers something that could not even be read as a record.
-  const Answer* refuse(std::string reason);
 
   // Many at a time: by several threads, but for what has to be in order. All that comes of it is
   // the same to the bit as if they had been taken, answered and learnt one by one.
@@ -57,16 +51,15 @@ class Engine final : private ModelListener {
   bool takes_many() const { return settled() && !to_be_checked_ && has_keys(); }
   /// Called for each answer but refusals, by any thread and in any order.
   using Answered = std::function<void(std::size_t k, const Answer& answer)>;
-  /// Takes the first few of these, and learns from them; how many it has taken: 0 if there are
-  /// none. Throws StoreError as take() does: then it has taken none.
+  /// Takes the first few of these, and learns from them. Returns how many: 0 if there are none.
+  /// Throws StoreError as take() does: then it has taken none.
   std::size_t take_many(std::span<const Arrival> arrivals, Workers& workers,
                         const Answered& answered);
-  /// To be called for each of them, in their order: what take() gives, …
-  const Answer* tell(std::size_t k) { return tell(turns_[k]); }
-  /// … and what learn() does for those who listen.
-  void tell_learnt(std::size_t k) { turns_[k].heard_later.tell(*this); }
-  /// Whether there was a model for it.
-  bool had_model(std::size_t k) const { return turns_[k].model != nullptr; }
+  /// To be called for each record of a batch, in their order: tells its events, and returns what
+  /// take() would have returned. Then learnt() is called for the same record.
+  const Answer* answer(std::size_t k);
+  /// Tells the events of learning from the record.
+  void learnt(std::size_t k) { turns_[k].events_later.replay(*this); }
 
   /// What is expected of a key's model (of the only one, where there are no keys) so many samples
   /// ahead, with these records of future inputs, in their order: what is missing in them is held.
@@ -139,15 +132,14 @@ class Engine final : private ModelListener {
   void require_same_learner(const std::string& before, bool with_seed) const;
 
   TurnRules rules() const { return {options_, *reader_, make_}; }
-  Turn& first_turn();
-  void begin(Turn& turn, const Record& record);
+  void read(Turn& turn, const Arrival& arrival);
   void admit(Turn& turn);
-  const Answer* tell(Turn& turn);
-  void count(const Answer& answer);
+  const Answer* count(Turn& turn);
   void remark(std::string text);
-  void scored(std::span<const double> d_hat, std::span<const Interval> interval,
-              std::span<const double> d) override;
-  void stepped(const StepReport& report) override;
+  void took(std::span<const double> x) override;
+  void scored(std::uint64_t sample, std::span<const double> d_hat,
+              std::span<const Interval> interval, std::span<const double> d) override;
+  void stepped(std::uint64_t sample, const StepReport& report) override;
 
   void read_many(std::span<const Arrival> arrivals, Workers& workers);
   std::size_t admit_many(std::span<const Arrival> arrivals);
@@ -155,7 +147,7 @@ class Engine final : private ModelListener {
 
   EngineOptions options_;
   StateStore* store_;
-  EngineListener* listener_;
+  Listeners listeners_;
   std::optional<SampleReader> reader_;
   bool to_be_checked_ = false;  // the schema is that of a checkpoint: is the stream's the same?
   std::optional<Recipe> recipe_;

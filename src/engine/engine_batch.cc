@@ -31,9 +31,11 @@ void Engine::read_many(std::span<const Arrival> arrivals, Workers& workers) {
     const std::size_t end = arrivals.size() * (part + 1) / parts;
     for (std::size_t k = arrivals.size() * part / parts; k < end; ++k) {
       Turn& turn = turns_[k];
-      turn.clear();
-      if (arrivals[k].is_problem || arrivals[k].record.empty()) continue;
-      turn.is_read = readers_[part].read(arrivals[k].record, turn.sample);
+      const Arrival& arrival = arrivals[k];
+      turn.clear(arrival.line);
+      if (arrival.is_problem || arrival.is_silent()) continue;
+      if (arrival.sample != nullptr) turn.sample = *arrival.sample;
+      turn.is_read = arrival.sample != nullptr || readers_[part].read(arrival.record, turn.sample);
       if (turn.is_read)
         turn.expected = models_->expect(turn.sample.key);
       else
@@ -49,16 +51,10 @@ std::size_t Engine::admit_many(std::span<const Arrival> arrivals) {
   for (std::size_t k = 0; k < arrivals.size(); ++k) {
     Turn& turn = turns_[k];
     const Arrival& arrival = arrivals[k];
-    if (arrival.is_problem || arrival.record.empty()) {
-      turn.clear();
-      turn.is_silent = !arrival.is_problem;
-      if (arrival.is_problem) turn.refuse(arrival.problem);
-      continue;
-    }
-    if (!is_read) {
-      turn.clear();
-      turn.is_read = reader_->read(arrival.record, turn.sample);
-      if (!turn.is_read) turn.refuse(reader_->problem());
+    if (arrival.is_problem || arrival.is_silent() || !is_read) {
+      turn.clear(arrival.line);
+      turn.is_silent = arrival.is_silent();
+      if (!turn.is_silent) read(turn, arrival);
     }
     if (!turn.is_read) continue;
     if (k > 0 && models_->is_crowded(turn.sample.key)) return k;
@@ -90,10 +86,10 @@ void Engine::work(std::span<Turn> turns, Workers& workers, const Answered& answe
       const std::size_t k = by_model_[at].second;
       Turn& turn = turns[k];
       try {
-        turn.take(rules);
+        turn.take(rules, turn.events);
         turn.keep();
         if (!turn.is_refused()) answered(k, turn.answer());
-        turn.learn();
+        turn.learn(turn.events_later);
       } catch (...) {
         turn.failure = std::current_exception();
         return;

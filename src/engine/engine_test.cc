@@ -7,9 +7,9 @@
 
 #include "core/archive.h"
 #include "data/dataset.h"
-#include "data/record_reader.h"
 #include "engine/checkpoint.h"
 #include "kalstream/snapshot.h"
+#include "lines/record_reader.h"
 #include "schema/rules.h"
 #include "stores/memory_store.h"
 
@@ -67,9 +67,9 @@ class Stream {
     try {
       if (!reader_.read(text, record_)) return {};
     } catch (const DataError& error) {
-      return copy_of(*engine_.refuse(error.what()));
+      return copy_of(*engine_.take({.is_problem = true, .problem = error.what()}));
     }
-    const Answer* answer = engine_.take(record_);
+    const Answer* answer = engine_.take({.record = record_});
     if (answer == nullptr) return {};
     Said said = copy_of(*answer);
     engine_.learn();
@@ -79,7 +79,7 @@ class Stream {
   /// That of the line's target.
   std::vector<double> surprise(const std::string& text) {
     reader_.read(text, record_);
-    const Answer* answer = engine_.take(record_);
+    const Answer* answer = engine_.take({.record = record_});
     std::vector<double> p(answer->surprise.begin(), answer->surprise.end());
     engine_.learn();
     return p;
@@ -692,7 +692,7 @@ TEST(Engine, AModelIsAsWideAsItsStream) {
   Record record;
   RecordReader reader({}, {});
   ASSERT_TRUE(reader.read(R"({"a":1,"target":2})", record));
-  ASSERT_NE(engine.take(record), nullptr);
+  ASSERT_NE(engine.take({.record = record}), nullptr);
   const auto wider = options().recipe(2, 1);
   EXPECT_THROW(
       engine.set_only_model(std::make_unique<StreamModel>(make_from(wider), ModelOptions{})),

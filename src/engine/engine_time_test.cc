@@ -7,9 +7,9 @@
 #include "core/archive.h"
 #include "core/rng.h"
 #include "data/dataset.h"
-#include "data/record_reader.h"
 #include "engine/checkpoint.h"
 #include "engine/engine.h"
+#include "lines/record_reader.h"
 #include "schema/rules.h"
 
 namespace kalstream {
@@ -44,7 +44,7 @@ class TimedStream {
   // The engine's, until the next line.
   const Answer& line(const std::string& text) {
     EXPECT_TRUE(reader_.read(text, record_));
-    return *engine_.take(record_);
+    return *engine_.take({.record = record_});
   }
   void lines(int from, int to) {
     for (int h = from; h < to; ++h) {
@@ -196,7 +196,7 @@ TEST(EngineTime, FutureNeedsATime) {
   RecordReader reader;
   Record record;
   reader.read("{\"a\":1,\"target\":2}", record);
-  EXPECT_THROW(engine.take(record), std::invalid_argument);
+  EXPECT_THROW(engine.take({.record = record}), std::invalid_argument);
 }
 
 TEST(EngineTime, GoesOnFromACheckpoint) {
@@ -239,7 +239,7 @@ TEST(EngineTime, TheElapsedTimeIsAnInputWhereAsked) {
     reader.read("{\"time\":" + std::to_string(1.7e9 + seconds) +
                     ",\"target\":" + std::to_string(apart) + "}",
                 record);
-    const Answer& answer = *engine.take(record);
+    const Answer& answer = *engine.take({.record = record});
     ASSERT_EQ(answer.status, Status::learnt);
     if (k < 100) continue;
     error += std::abs(answer.prediction[0] - apart);
@@ -260,7 +260,7 @@ TEST(EngineTime, WithoutTimesNothingChanges) {
   Record record;
   for (const int h : {0, 1, 2, 3, 4, 9, 9, 2}) {
     reader.read(row(h), record);
-    EXPECT_EQ(engine.take(record)->status, Status::learnt);
+    EXPECT_EQ(engine.take({.record = record})->status, Status::learnt);
   }
   EXPECT_EQ(engine.counts().passed, 0U);
 }

@@ -56,12 +56,9 @@ bool StreamModel::can_complete(std::span<const double> x) const {
   return true;
 }
 
-Answer StreamModel::take(const Sample& sample, ModelListener& listener) {
+Answer StreamModel::take(const Sample& sample, StreamListener& listener) {
   learn(listener);
   if (sample.kind == Sample::Kind::label) return take_label(sample);
-  // Where samples have no inputs, a label looks like a new one, but for its id.
-  if (sample.x.empty() && !sample.d.empty() && waiting_for(sample.id) > 0)
-    return take_label(sample);
 
   const std::size_t known = classes_.size();
   const bool has_target = !sample.d.empty();
@@ -294,7 +291,7 @@ Answer StreamModel::take_label(const Sample& sample) {
 }
 
 // All samples that need not wait any more.
-void StreamModel::learn(ModelListener& listener) {
+void StreamModel::learn(StreamListener& listener) {
   if (!owed_) return;
   owed_ = false;
   if (pending_.empty()) return step(now_, listener);
@@ -308,7 +305,7 @@ void StreamModel::learn(ModelListener& listener) {
   }
 }
 
-void StreamModel::step(const Waiting& sample, ModelListener& listener) {
+void StreamModel::step(const Waiting& sample, StreamListener& listener) {
   ahead_ = 0;
   ++settled_;
   StepReport report;
@@ -324,7 +321,7 @@ void StreamModel::step(const Waiting& sample, ModelListener& listener) {
       surprise_[sample.across ? 1 : 0].learn(sample.expected, sample.d);
     if (target_known_) {
       scores_.add(sample.d_hat, sample.interval, sample.d);
-      listener.scored(sample.d_hat, sample.interval, sample.d);
+      listener.scored(sample.number, sample.d_hat, sample.interval, sample.d);
     }
     target_known_ = true;
   }
@@ -332,7 +329,7 @@ void StreamModel::step(const Waiting& sample, ModelListener& listener) {
     const bool unused = report.status == StepStatus::rejected_input;
     forecaster_->learn(*learner_, unused ? std::span<const double>{} : sample.d);
   }
-  if (sample.number > 0) listener.stepped(report);
+  if (sample.number > 0) listener.stepped(sample.number, report);
 }
 
 std::vector<double> StreamModel::expert_weights() const {

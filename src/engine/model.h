@@ -14,6 +14,7 @@
 #include "engine/answer.h"
 #include "engine/clock.h"
 #include "engine/known_inputs.h"
+#include "engine/listener.h"
 #include "engine/scores.h"
 #include "kalstream/forecaster.h"
 #include "kalstream/interval.h"
@@ -50,17 +51,6 @@ struct Foresight {
   bool time_is_text = true;
 };
 
-/// Hears of each sample that a model settles: scored (if the target is known, and was not the
-/// first), then stepped.
-class ModelListener {
- public:
-  virtual ~ModelListener() = default;
-  /// A target is known: what had been predicted, and the bounds, if any.
-  virtual void scored(std::span<const double> d_hat, std::span<const Interval> interval,
-                      std::span<const double> d) = 0;
-  virtual void stepped(const StepReport& report) = 0;
-};
-
 /// Learns samples in their order, whenever targets come: while one waits for its target, those
 /// after it wait, too, and predictions are forecasts across them. So what is learnt depends on the
 /// samples and their targets alone, and a prediction only on targets that had come before it. After
@@ -90,7 +80,7 @@ class StreamModel {
   Answer keep_ahead(const Sample& sample);
   /// … and whether it is the next one. Then samples that are missing before it are passed, with
   /// inputs as they were.
-  StreamClock::Verdict arrive(const Sample& sample, ModelListener& listener);
+  StreamClock::Verdict arrive(const Sample& sample, StreamListener& listener);
   bool waits_for(const std::string& id) const { return waiting_for(id) > 0; }
 
   /// Whether the sample's class is one of those it knows, or may become one.
@@ -98,8 +88,8 @@ class StreamModel {
 
   /// A sample or a label, of as many numbers as the learner has. The answer's views live until the
   /// next call. What it brings is learnt by learn(), so that the answer need not wait for that.
-  Answer take(const Sample& sample, ModelListener& listener);
-  void learn(ModelListener& listener);
+  Answer take(const Sample& sample, StreamListener& listener);
+  void learn(StreamListener& listener);
 
   /// So many samples ahead, the first of them with these inputs, row by row (NaN: as without them:
   /// known ahead, or held). Learns nothing, and changes no later answer. Up to the model's horizon
@@ -147,8 +137,8 @@ class StreamModel {
   void predict(std::span<const double> x);
   void forecast(std::span<const double> x);
   void add_future(std::span<const double> x, std::size_t lead);
-  void step(const Waiting& sample, ModelListener& listener);
-  void pass(std::uint64_t missing, std::int64_t from, ModelListener& listener);
+  void step(const Waiting& sample, StreamListener& listener);
+  void pass(std::uint64_t missing, std::int64_t from, StreamListener& listener);
   void tell_periods(const std::vector<double>& periods);
   Answer take_label(const Sample& sample);
   std::uint64_t waiting_for(const std::string& id) const;

@@ -16,7 +16,7 @@ namespace {
 
 using Status = Answer::Status;
 
-struct Heard final : ModelListener {
+struct Heard final : StreamListener {
   struct Said {
     Status status;
     std::uint64_t sample;
@@ -42,11 +42,11 @@ struct Heard final : ModelListener {
     answers.push_back(said);
     model.learn(*this);
   }
-  void scored(std::span<const double>, std::span<const Interval>,
+  void scored(std::uint64_t, std::span<const double>, std::span<const Interval>,
               std::span<const double>) override {
     ++scores;
   }
-  void stepped(const StepReport& report) override { steps.push_back(report.status); }
+  void stepped(std::uint64_t, const StepReport& report) override { steps.push_back(report.status); }
 
   std::vector<Said> answers;
   std::vector<StepStatus> steps;
@@ -187,14 +187,14 @@ TEST(StreamModel, WaitsNoLongerThanItMay) {
   EXPECT_EQ(model.pending(), 2U);
 }
 
-// Without inputs a label is told from a sample by its id.
 TEST(StreamModel, SeriesWithoutInputs) {
   StreamModel model(make_learner({.network = {.inputs = 0}, .rule = Naive{}}), {});
   Heard heard;
   const Sample without{.kind = Sample::Kind::inputs, .id = "a"};
+  const Sample label{.kind = Sample::Kind::label, .id = "a", .d = {3}};
   const Sample with{.kind = Sample::Kind::inputs, .id = "a", .d = {3}};
   heard.take(model, without);
-  heard.take(model, with);
+  heard.take(model, label);
   EXPECT_EQ(heard.answers.back().status, Status::labelled);
   heard.take(model, with);
   EXPECT_EQ(heard.answers.back().status, Status::learnt);

@@ -35,7 +35,7 @@ Answer StreamModel::keep_ahead(const Sample& sample) {
   return {.status = Answer::Status::ahead};
 }
 
-StreamClock::Verdict StreamModel::arrive(const Sample& sample, ModelListener& listener) {
+StreamClock::Verdict StreamModel::arrive(const Sample& sample, StreamListener& listener) {
   learn(listener);
   if (!sample.tick) {
     clock_.take_undated();
@@ -51,7 +51,7 @@ StreamClock::Verdict StreamModel::arrive(const Sample& sample, ModelListener& li
 }
 
 // Samples that are missing count as those without a target.
-void StreamModel::pass(std::uint64_t missing, std::int64_t from, ModelListener& listener) {
+void StreamModel::pass(std::uint64_t missing, std::int64_t from, StreamListener& listener) {
   for (std::uint64_t k = 1; k <= missing; ++k) {
     Waiting one{.x = last_x_};
     if (options_.elapsed) one.x.back() = clock_.elapsed();

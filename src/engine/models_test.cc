@@ -12,16 +12,10 @@
 namespace kalstream {
 namespace {
 
-struct Deaf final : ModelListener {
-  void scored(std::span<const double>, std::span<const Interval>,
-              std::span<const double>) override {}
-  void stepped(const StepReport&) override {}
-};
-
 std::unique_ptr<Learner> make() { return make_learner({.network = {.inputs = 1}, .rule = Mean{}}); }
 
 void learn(StreamModel& model, double d) {
-  Deaf deaf;
+  StreamListener deaf;
   model.take({.kind = Sample::Kind::inputs, .x = {0}, .d = {d}}, deaf);
   model.learn(deaf);
 }
@@ -253,7 +247,7 @@ const ModelOptions waiting_for_targets{.coverage = 0.8, .horizon = 2, .max_delay
 
 /// Samples whose targets come, come later or never, so that some wait.
 void learn_late(Models& models, const std::string& key, int t) {
-  Deaf deaf;
+  StreamListener deaf;
   StreamModel& model = models.of(key);
   if (!model.has_begun()) model.begin(make_network());
   const std::string id = std::to_string(t);

@@ -31,21 +31,27 @@ bool is_usable(const Sample& sample) {
   return std::ranges::all_of(sample.x, fits) && std::ranges::all_of(sample.d, fits);
 }
 
-void Turn::clear() {
+void Turn::clear(std::uint64_t line) {
+  sample.key.clear();
   expected = {};
   model = nullptr;
-  is_read = is_silent = took = false;
+  is_read = is_silent = false;
   passed = held = 0;
   remarks.clear();
-  heard.clear();
-  heard_later.clear();
+  events.clear();
+  events_later.clear();
   failure = nullptr;
+  line_ = line;
   answer_ = {};
 }
 
 void Turn::refuse(std::string reason) {
   reason_ = std::move(reason);
-  answer_ = {.status = Answer::Status::refused, .reason = reason_};
+  answer_ = {.status = Answer::Status::refused,
+             .reason = reason_,
+             .line = line_,
+             .has_model = model != nullptr,
+             .key = sample.key};
 }
 
 void Turn::be_late() { say({.status = Answer::Status::late}); }
@@ -71,7 +77,18 @@ bool Turn::require_usable(const TurnRules& rules) {
   return false;
 }
 
-void Turn::take(const TurnRules& rules) {
+// The form of a record tells that it is a label where there are inputs and none has come
+// (SampleReader). Otherwise it is one if the model waits for a target of this id and the record
+// cannot be the next sample.
+bool Turn::is_label() const {
+  if (sample.kind == Sample::Kind::label) return true;
+  if (sample.d.empty() || !model->waits_for(sample.id)) return false;
+  const StreamClock& clock = model->clock();
+  return sample.x.empty() ||
+         (sample.tick && clock.has_started() && !clock.is_off() && *sample.tick <= clock.last());
+}
+
+void Turn::take(const TurnRules& rules, StreamListener& listener) {
   const EngineOptions& options = rules.options;
   const bool label = sample.kind == Sample::Kind::label;
   if (!model->has_begun()) model->begin(rules.make());
@@ -87,23 +104,18 @@ void Turn::take(const TurnRules& rules) {
                   " that there may be; --classes allows more");
   if (may_be_ahead(rules) && model->is_ahead(sample)) return say(model->keep_ahead(sample));
   if (!label && sample.missing > 0 && !options.hold_missing) return refuse_incomplete(rules);
+  if (is_label()) sample.kind = Sample::Kind::label;
   const bool has_time = rules.reader.schema().find(Role::time) != nullptr;
-  if (label || !has_time || arrive(rules)) predict(rules);
+  if (sample.kind == Sample::Kind::label || !has_time || arrive(rules, listener))
+    predict(rules, listener);
 }
 
-// What comes too late, or again, is not learnt: false, and answered. Targets of samples that wait
-// for them are no samples.
-bool Turn::arrive(const TurnRules& rules) {
+// False, and answered, for a sample that comes too late, or a second time: it is not learnt.
+bool Turn::arrive(const TurnRules& rules, StreamListener& listener) {
   const StreamClock& clock = model->clock();
-  const bool is_next =
-      !sample.tick || !clock.has_started() || clock.is_off() || *sample.tick > clock.last();
-  if (!sample.d.empty() && model->waits_for(sample.id) && (sample.x.empty() || !is_next)) {
-    sample.kind = Sample::Kind::label;
-    return true;
-  }
   if (rules.options.model.elapsed) sample.x.back() = clock.elapsed(sample.tick);
   if (!model->can_complete(sample.x)) return true;
-  const StreamClock::Verdict verdict = model->arrive(sample, heard);
+  const StreamClock::Verdict verdict = model->arrive(sample, listener);
   if (const std::string text = model->clock().take_remark(); !text.empty())
     remarks.push_back((sample.key.empty() ? "" : sample.key + ": ") + text);
   if (verdict.kind == StreamClock::Kind::late) {
@@ -120,14 +132,14 @@ bool Turn::arrive(const TurnRules& rules) {
   return true;
 }
 
-void Turn::predict(const TurnRules& rules) {
+void Turn::predict(const TurnRules& rules, StreamListener& listener) {
   const bool label = sample.kind == Sample::Kind::label;
   if (!label && !model->complete(sample.x))
     return refuse("no number has come yet for " + rules.reader.missing_inputs(sample) +
                   ", so there is none to hold; lines are refused until one has");
   held = sample.missing;
-  took = !label;
-  say(model->take(sample, heard));
+  if (!label) listener.took(sample.x);
+  say(model->take(sample, listener));
   if (!answer_.forecast.empty()) write_forecast_times(rules);
   if (model->held_known())
     remarks.emplace_back(
@@ -145,6 +157,7 @@ void Turn::write_forecast_times(const TurnRules& rules) {
 }
 
 void Turn::say(Answer answer) {
+  answer.has_model = model != nullptr;
   answer.id = sample.id;
   answer.id_is_text = sample.id_is_text;
   answer.key = sample.key;
@@ -162,10 +175,6 @@ void Turn::keep() {
   own(answer_.surprise, surprise_);
   own(answer_.forecast, forecast_);
   own(answer_.forecast_interval, forecast_interval_);
-}
-
-void Turn::learn() {
-  if (model != nullptr) model->learn(heard_later);
 }
 
 }  // namespace kalstream

@@ -9,7 +9,7 @@
 
 #include "engine/answer.h"
 #include "engine/engine_options.h"
-#include "engine/hearsay.h"
+#include "engine/event_buffer.h"
 #include "engine/model.h"
 #include "schema/sample.h"
 
@@ -25,13 +25,13 @@ struct TurnRules {
   const std::function<std::unique_ptr<Learner>()>& make;
 };
 
-/// Knows its own record and model and nothing else that changes, so that turns of different models
-/// can be taken at the same time. What is to be counted and told of it waits here until its place
-/// in the order has come. Used again and again.
+/// One record on its way. Knows its own record and model and nothing else that changes, so that
+/// turns of different models can be taken at the same time. Keeps its allocations for the next
+/// record.
 class Turn {
  public:
-  /// For the next record.
-  void clear();
+  /// Prepares the turn for the next record.
+  void clear(std::uint64_t line);
 
   Sample sample;
   bool is_read = false;          ///< the sample is the record's
@@ -39,40 +39,45 @@ class Turn {
   StreamModel* model = nullptr;  ///< nullptr: there is none, and nothing more to be done
   bool is_silent = false;        ///< the record says nothing, and is not answered
 
-  /// Answers that the record cannot be used, …
+  /// Answers that the record cannot be used. The answer has the key if `sample` has it.
   void refuse(std::string reason);
-  /// … or that it is the target of a sample nobody knows.
+  /// Answers that the record is the target of a sample that no model waits for.
   void be_late();
   bool is_refused() const { return answer_.status == Answer::Status::refused; }
   /// Whether a model could take the sample; refuses it if not.
   bool require_usable(const TurnRules& rules);
 
-  /// Predicts. The answer's views are into the model, …
-  void take(const TurnRules& rules);
-  /// … unless it is kept, which it has to be before the model is asked anything else.
+  /// Predicts. The views of the answer are into the model until keep() is called.
+  void take(const TurnRules& rules, StreamListener& listener);
+  /// Copies what the answer refers to. Has to be called before the model is asked anything else.
   void keep();
   /// Learns what the record has brought.
-  void learn();
+  void learn(StreamListener& listener) {
+    if (model != nullptr) model->learn(listener);
+  }
 
   const Answer& answer() const { return answer_; }
 
-  // What is to be told, in this order; what was heard while it learnt comes after the answer.
+  // What the engine has to count and say when the record is answered.
   std::uint64_t passed = 0;          ///< samples that never came
   std::size_t held = 0;              ///< inputs
-  bool took = false;                 ///< the sample has gone to the model
   std::vector<std::string> remarks;  ///< for people
-  Hearsay heard;                     ///< before the answer
-  Hearsay heard_later;               ///< after it
-  std::exception_ptr failure;        ///< of what should not fail: to be thrown
+
+  // Of a record in a batch.
+  EventBuffer events;          ///< from before the answer
+  EventBuffer events_later;    ///< from learning
+  std::exception_ptr failure;  ///< to be thrown in the record's place in the order
 
  private:
+  bool is_label() const;
   bool may_be_ahead(const TurnRules& rules) const;
   void refuse_incomplete(const TurnRules& rules);
-  bool arrive(const TurnRules& rules);
-  void predict(const TurnRules& rules);
+  bool arrive(const TurnRules& rules, StreamListener& listener);
+  void predict(const TurnRules& rules, StreamListener& listener);
   void write_forecast_times(const TurnRules& rules);
   void say(Answer answer);
 
+  std::uint64_t line_ = 0;  // of the source
   Answer answer_;
   std::string reason_;
   std::vector<std::string> forecast_times_;

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "data/record_reader.h"
+#include "lines/record_reader.h"
 #include "schema/rules.h"
 #include "schema/sample.h"
 

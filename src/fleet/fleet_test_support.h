@@ -121,7 +121,7 @@ class Unbroken {
         try {
           if (!item.value->starts_with('{')) throw DataError("");
           reader.read(*item.value, record);
-          const Answer* answer = engine_.take(record);
+          const Answer* answer = engine_.take({.record = record});
           if (answer->status == Answer::Status::refused) {
             text = "refused";
           } else {

@@ -8,7 +8,7 @@
 
 #include "core/envelope.h"
 #include "core/hash.h"
-#include "data/dataset.h"
+#include "core/workers.h"
 #include "fleet/names.h"
 #include "kalstream/snapshot.h"
 
@@ -18,24 +18,16 @@ namespace {
 // Nodes of the tables that know a key, and what the heap adds.
 constexpr std::size_t bytes_of_key = 256;
 
-AnswerWriter::Shape shape_of(const EngineOptions& o) {
-  return {.json = true,
-          .keys = true,
-          .times = o.schema.find(Role::time) != nullptr,
-          .held = o.hold_missing,
-          .intervals = o.model.coverage > 0,
-          .surprise = o.model.surprise,
-          .anomalies = o.model.alarm_rate > 0,
-          .horizon = o.model.horizon,
-          .targets = o.schema.target_names()};
-}
-
 std::string json_of(std::string_view text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 std::string answer_for(std::string_view key, const char* status) {
   return fmt::format(R"({{"key":{},"status":"{}"}})", json_of(key), status);
+}
+
+std::optional<std::string> text_or_none(const std::optional<std::string_view>& view) {
+  return view ? std::optional<std::string>(*view) : std::nullopt;
 }
 
 std::string_view header(const StateRecord& record, std::string_view name) {
@@ -50,9 +42,9 @@ Shard::Shard(int partition, const ShardOptions& options, StateStore& store,
              const std::optional<Progress>& committed)
     : partition_(partition),
       options_(options),
-      engine_(options.engine, &store),
-      writer_(shape_of(options.engine)),
-      reader_({.format = Format::json}),
+      position_{.source = fmt::format("{}:{}", options.input, partition), .unit = "offset"},
+      engine_(options.engine, &store, {this}),
+      session_(engine_, position_, Session::Header::door),
       committed_(committed) {
   if (const Schema::Field* key = engine_.schema().find(Role::key)) key_field_ = key->name;
   if (committed_) next_ = committed_->replay_from;
@@ -93,11 +85,10 @@ void Shard::use_snapshot(const std::string& key, const Snapshot& snapshot) {
     const Offset included = offset_of(snapshot.included);
     const Chain chain = from_hex(snapshot.chain);
     engine_.put_state(key, as_bytes(snapshot.state));
-    Entry& entry = *keys_.emplace(key, Key{}).first;
-    key_bytes_ += key.size();
-    checksum_ += part_of_checksum(key, first_chain);
-    set_chain(entry, chain);
-    entry.second.included = included;
+    Entry* const entry = entry_for(key, /*has_model=*/true);
+    if (entry == nullptr) throw DataError("it has no key");
+    set_chain(*entry, chain);
+    entry->second.included = included;
   } catch (const StoreError&) {
     throw;
   } catch (const std::runtime_error& error) {
@@ -143,16 +134,30 @@ void Shard::finish_replay() {
 
 // ---- Inputs.
 
-void Shard::take(const Input& input, std::vector<Message>& to) {
-  const bool live = phase_ == Phase::live;
-  std::vector<Message>* const out = live ? &to : nullptr;
-  if (!input.value)
-    take_tombstone(input, out);
-  else if (input.is_import)
-    take_import(input, out);
+std::size_t Shard::take(std::span<const Input> inputs, std::vector<Message>& to, Workers* workers) {
+  const std::size_t records = records_in(inputs);
+  inputs_ = inputs.first(workers == nullptr ? 1 : std::max<std::size_t>(records, 1));
+  at_ = 0;
+  written_ = phase_ == Phase::live ? &to : nullptr;
+  const Input& first = inputs_.front();
+  if (records > 0)
+    take_records(workers);
+  else if (!first.value)
+    take_tombstone(first);
   else
-    take_record(input, out);
-  passed(input);
+    take_import(first);
+  while (at_ < inputs_.size()) passed(inputs_[at_++]);
+  session_.learn();
+  return inputs_.size();
+}
+
+// How many of them, from the first on, are records, and are to be taken in the same phase.
+std::size_t Shard::records_in(std::span<const Input> inputs) const {
+  const bool live = phase_ == Phase::live;
+  const auto ends = std::ranges::find_if(inputs, [&](const Input& input) {
+    return !input.value || input.is_import || (!live && input.offset >= committed_->offset);
+  });
+  return static_cast<std::size_t>(ends - inputs.begin());
 }
 
 void Shard::passed(const Input& input) {
@@ -165,143 +170,137 @@ void Shard::passed(const Input& input) {
 // Its snapshot has it already.
 bool Shard::is_known(std::string_view key, Offset offset) const {
   if (phase_ == Phase::live) return false;
-  const auto known = keys_.find(std::string(key));
+  const auto known = keys_.find(key);
   return known != keys_.end() && offset < known->second.included;
 }
 
-void Shard::take_record(const Input& input, std::vector<Message>* to) {
-  if (arrivals_.empty()) arrivals_.emplace_back();
-  Arrival& arrival = arrivals_.front();
-  read(input, reader_, arrival);
-  if (arrival.is_problem) return refuse(input, arrival.problem, to);
-  model_key_ = key_of(arrival.record, key_at_);
-  if (is_known(model_key_, input.offset)) return;
-  const Answer* said = engine_.take(arrival.record);
-  const bool refused = said->status == Answer::Status::refused;
-  text_.clear();
-  if (refused) {
-    const std::string reason(said->reason);
-    text_ = refusal(input, reason);
-    answer(input, entry_for(model_key_, engine_.knows(model_key_)), true, reason, to);
-  } else {
-    writer_.write(*said, text_);
-    text_.pop_back();  // the line's end
-    answer(input, entry_for(model_key_, engine_.knows(model_key_)), false, {}, to);
-  }
-  engine_.learn();
+void Shard::take_records(Workers* workers) {
+  const std::size_t count = inputs_.size();
+  const std::size_t parts = workers == nullptr ? 1 : workers->size();
+  if (readers_.size() != parts) readers_.assign(parts, RecordReader({.format = Format::json}));
+  if (arrivals_.size() < count) arrivals_.resize(count);
+  const auto read_part = [&](std::size_t part) {
+    std::size_t key_at = 0;
+    for (std::size_t k = count * part / parts; k < count * (part + 1) / parts; ++k)
+      read(inputs_[k], readers_[part], key_at, arrivals_[k]);
+  };
+  if (workers == nullptr)
+    read_part(0);
+  else
+    workers->run(parts, read_part);
+  session_.take(std::span(arrivals_).first(count), AnswerFormat::json, workers);
 }
 
-void Shard::read(const Input& input, RecordReader& reader, Arrival& arrival) const {
-  arrival.is_problem = !input.key && options_.needs_keys;
-  if (arrival.is_problem) {
+// What a snapshot includes is not taken again: then the arrival says nothing.
+void Shard::read(const Input& input, RecordReader& reader, std::size_t& key_at,
+                 Arrival& arrival) const {
+  const std::size_t begins =
+      std::min(input.value->find_first_not_of(" \t\r\n"), input.value->size());
+  arrival.line = static_cast<std::uint64_t>(input.offset);
+  arrival.is_problem = true;
+  if (!input.key && options_.needs_keys)
     arrival.problem =
         "the message has no key, so that nobody can know which partition it belongs to; "
         "write it with the key of its model";
-    return;
-  }
-  try {
-    const std::size_t begins = input.value->find_first_not_of(" \t\r\n");
-    if (begins == input.value->npos || (*input.value)[begins] != '{')
-      throw DataError("it is not a JSON object; write one as the value of every message");
-    reader.read(*input.value, arrival.record);
-  } catch (const DataError& error) {
-    arrival.is_problem = true;
-    arrival.problem = error.what();
-  }
+  else if (!input.value->substr(begins).starts_with('{'))
+    arrival.problem = "it is not a JSON object; write one as the value of every message";
+  else
+    reader.read(*input.value, arrival);
+  if (arrival.is_problem || phase_ == Phase::live) return;
+  const Value* const key = arrival.record.find(key_field_, key_at);
+  if (is_known(key == nullptr ? "" : key->text, input.offset)) arrival.record.clear();
 }
 
-std::string Shard::key_of(const Record& record, std::size_t& at) const {
-  const Value* const key = record.find(key_field_, at);
-  return key == nullptr ? std::string() : key->text;
+// Inputs before this one that are not answered were included in a snapshot. What is refused also
+// goes to the dead-letter topic.
+void Shard::answered(const Answer& said, std::string_view text) {
+  while (inputs_[at_].offset < static_cast<Offset>(position_.line)) passed(inputs_[at_++]);
+  const Input& input = inputs_[at_++];
+  text.remove_suffix(1);  // the line's end
+  answer(input, entry_for(said.key, said.has_model), text);
+  if (said.status == Answer::Status::refused && written_ != nullptr)
+    written_->push_back({.topic = Topic::dead,
+                         .partition = partition_,
+                         .key = text_or_none(input.key),
+                         .value = text_or_none(input.value),
+                         .headers = {{reason_header, std::string(said.reason)},
+                                     {topic_header, options_.input},
+                                     {partition_header, std::to_string(partition_)},
+                                     {offset_header, std::to_string(input.offset)}}});
+  passed(input);
 }
 
-void Shard::take_import(const Input& input, std::vector<Message>* to) {
-  if (!input.key) return refuse(input, "a model to import needs the key it is for", to);
-  model_key_ = *input.key;
-  if (is_known(model_key_, input.offset)) return;
+void Shard::take_import(const Input& input) {
+  if (!input.key) return refuse(input, "a model to import needs the key it is for");
+  if (is_known(*input.key, input.offset)) return;
+  const std::string key(*input.key);
   try {
-    engine_.put_state(model_key_, as_bytes(*input.value));
+    engine_.put_state(key, as_bytes(*input.value));
   } catch (const StoreError&) {
     throw;
   } catch (const std::runtime_error& error) {
-    return refuse(input, fmt::format("the model cannot be imported: {}", error.what()), to);
+    return refuse(input, fmt::format("the model cannot be imported: {}", error.what()));
   }
-  text_ = answer_for(model_key_, "imported");
-  answer(input, entry_for(model_key_, engine_.knows(model_key_)), false, {}, to);
+  answer(input, entry_for(key, engine_.knows(key)), answer_for(key, "imported"));
 }
 
-void Shard::take_tombstone(const Input& input, std::vector<Message>* to) {
-  if (!input.key) return refuse(input, "neither key nor value: there is nothing to forget", to);
-  model_key_ = *input.key;
-  if (is_known(model_key_, input.offset)) return;
-  engine_.forget(model_key_);
-  text_ = answer_for(model_key_, "forgotten");
-  const auto known = keys_.find(model_key_);
+void Shard::take_tombstone(const Input& input) {
+  if (!input.key) return refuse(input, "neither key nor value: there is nothing to forget");
+  if (is_known(*input.key, input.offset)) return;
+  const std::string key(*input.key);
+  engine_.forget(key);
+  const auto known = keys_.find(key);
   const bool has_snapshot = known != keys_.end() && known->second.included > 0;
-  answer(input, known == keys_.end() ? nullptr : &*known, false, {}, to);
+  answer(input, known == keys_.end() ? nullptr : &*known, answer_for(key, "forgotten"));
   if (known != keys_.end()) drop(*known);
-  if (has_snapshot && to != nullptr)
-    to->push_back({.topic = Topic::state, .partition = partition_, .key = model_key_});
+  if (has_snapshot && written_ != nullptr)
+    written_->push_back({.topic = Topic::state, .partition = partition_, .key = key});
 }
 
 // What says nothing of any model.
-void Shard::refuse(const Input& input, std::string_view reason, std::vector<Message>* to) {
-  engine_.refuse(std::string(reason));
-  text_ = refusal(input, reason);
-  answer(input, nullptr, true, reason, to);
+void Shard::refuse(const Input& input, std::string reason) {
+  if (arrivals_.empty()) arrivals_.emplace_back();
+  Arrival& arrival = arrivals_.front();
+  arrival.is_problem = true;
+  arrival.problem = std::move(reason);
+  arrival.line = static_cast<std::uint64_t>(input.offset);
+  session_.take({&arrival, 1}, AnswerFormat::json);
 }
 
-std::string Shard::refusal(const Input& input, std::string_view reason) const {
-  return fmt::format(
-      R"({{"offset":{},"status":"refused","error":{}}})", input.offset,
-      json_of(fmt::format("{}:{}:{}: {}", options_.input, input.partition, input.offset, reason)));
-}
-
-// One for every input, and a letter to the dead for each that was refused.
-void Shard::answer(const Input& input, Entry* key, bool refused, std::string_view reason,
-                   std::vector<Message>* to) {
-  const Chain chain = chained(key == nullptr ? first_chain : key->second.chain, text_);
+// Writes one answer for every input. `key` is nullptr if there is no model for it.
+void Shard::answer(const Input& input, Entry* key, std::string_view text) {
+  const Chain chain = chained(key == nullptr ? first_chain : key->second.chain, text);
   if (key != nullptr) {
     set_chain(*key, chain);
     changed(*key, input.offset);
   }
-  if (to == nullptr) return;
-  const auto text_or_none = [](const std::optional<std::string_view>& view) {
-    return view ? std::optional<std::string>(*view) : std::nullopt;
-  };
-  to->push_back({.topic = Topic::answers,
-                 .partition = partition_,
-                 .key = text_or_none(input.key),
-                 .value = text_,
-                 .headers = {{input_header, fmt::format("{}:{}", partition_, input.offset)},
-                             {chain_header, hex_of(chain)}}});
-  if (!refused) return;
-  to->push_back({.topic = Topic::dead,
-                 .partition = partition_,
-                 .key = text_or_none(input.key),
-                 .value = text_or_none(input.value),
-                 .headers = {{reason_header, std::string(reason)},
-                             {topic_header, options_.input},
-                             {partition_header, std::to_string(partition_)},
-                             {offset_header, std::to_string(input.offset)}}});
+  if (written_ == nullptr) return;
+  written_->push_back({.topic = Topic::answers,
+                       .partition = partition_,
+                       .key = text_or_none(input.key),
+                       .value = std::string(text),
+                       .headers = {{input_header, fmt::format("{}:{}", partition_, input.offset)},
+                                   {chain_header, hex_of(chain)}}});
 }
 
 // ---- Keys.
 
 // nullptr: there is no model of it.
-Shard::Entry* Shard::entry_for(const std::string& key, bool has_model) {
+Shard::Entry* Shard::entry_for(std::string_view key, bool has_model) {
   if (key.empty()) return nullptr;
   if (const auto known = keys_.find(key); known != keys_.end()) return &*known;
   if (!has_model) return nullptr;
   Entry& entry = *keys_.emplace(key, Key{}).first;
   key_bytes_ += key.size();
-  checksum_ += part_of_checksum(key, first_chain);
+  set_chain(entry, first_chain);
   return &entry;
 }
 
 void Shard::set_chain(Entry& key, Chain chain) {
-  checksum_ += part_of_checksum(key.first, chain) - part_of_checksum(key.first, key.second.chain);
+  const std::uint64_t part = part_of_checksum(key.first, chain);
+  checksum_ += part - key.second.part;
   key.second.chain = chain;
+  key.second.part = part;
 }
 
 // Models that came at the same time are not all due at the same time.
@@ -326,7 +325,7 @@ void Shard::saved(Entry& key, Offset included) {
 
 void Shard::drop(Entry& key) {
   saved(key, 0);
-  checksum_ -= part_of_checksum(key.first, key.second.chain);
+  checksum_ -= key.second.part;
   key_bytes_ -= key.first.size();
   keys_.erase(keys_.find(key.first));
 }

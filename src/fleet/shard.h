@@ -11,12 +11,12 @@
 #include <unordered_map>
 #include <vector>
 
-#include "data/record_reader.h"
 #include "engine/engine.h"
 #include "fleet/log.h"
 #include "fleet/progress.h"
-#include "ports/arrival.h"
-#include "stream/answers.h"
+#include "lines/record_reader.h"
+#include "schema/arrival.h"
+#include "session/session.h"
 
 namespace kalstream::fleet {
 
@@ -34,7 +34,7 @@ struct ReplayDiffers : DataError {
   using DataError::DataError;
 };
 
-class Shard {
+class Shard final : private StreamListener {
  public:
   enum class Phase : std::uint8_t {
     snapshots,  ///< takes snapshots
@@ -55,11 +55,10 @@ class Shard {
   /// … all have come. Throws ReplayDiffers, and DataError for one that is damaged.
   void end_snapshots();
 
-  /// Takes the next input; once live, appends what is to be written. Throws ReplayDiffers;
-  /// StoreError if a model cannot be had from the store: then the shard has to be restored.
-  void take(const Input& input, std::vector<Message>& to);
-  /// Takes the next few of these, by several threads, with the same results; how many it has taken.
-  std::size_t take_many(std::span<const Input> inputs, std::vector<Message>& to, Workers& workers);
+  /// Takes the next of these inputs, or with `workers` several that are records; once live, appends
+  /// what is to be written. Returns how many it has taken. Throws ReplayDiffers; StoreError if a
+  /// model cannot be had from the store: then the shard has to be restored.
+  std::size_t take(std::span<const Input> inputs, std::vector<Message>& to, Workers* workers);
   Offset next() const { return next_; }  ///< input to be taken; `beginning` before the first
 
   /// A snapshot is due when the model's first input that none includes lies between a half and the
@@ -90,11 +89,18 @@ class Shard {
  private:
   struct Key {
     Chain chain = first_chain;
+    std::uint64_t part = 0;  // of the checksum
     Offset included = 0;     // its snapshot includes inputs before this one; 0: there is none
     Offset first_open = -1;  // the first that it does not include; −1: it includes all
     Offset due = 0;          // while there is one
   };
-  using Keys = std::unordered_map<std::string, Key>;
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view key) const {
+      return std::hash<std::string_view>()(key);
+    }
+  };
+  using Keys = std::unordered_map<std::string, Key, Hash, std::equal_to<>>;
   using Entry = Keys::value_type;
 
   struct Snapshot {
@@ -107,19 +113,16 @@ class Shard {
   void use_snapshots();
   void use_snapshot(const std::string& key, const Snapshot& snapshot);
   bool is_known(std::string_view key, Offset offset) const;
-  void take_record(const Input& input, std::vector<Message>* to);
-  void read(const Input& input, RecordReader& reader, Arrival& arrival) const;
-  std::string key_of(const Record& record, std::size_t& at) const;
+  void take_records(Workers* workers);
+  void read(const Input& input, RecordReader& reader, std::size_t& key_at, Arrival& arrival) const;
   std::size_t records_in(std::span<const Input> inputs) const;
-  void tell(const Input& input, std::size_t k, std::size_t turn, std::vector<Message>* to);
+  void answered(const Answer& answer, std::string_view text) override;
   void passed(const Input& input);
-  void take_import(const Input& input, std::vector<Message>* to);
-  void take_tombstone(const Input& input, std::vector<Message>* to);
-  void refuse(const Input& input, std::string_view reason, std::vector<Message>* to);
-  std::string refusal(const Input& input, std::string_view reason) const;
-  void answer(const Input& input, Entry* key, bool refused, std::string_view reason,
-              std::vector<Message>* to);
-  Entry* entry_for(const std::string& key, bool has_model);
+  void take_import(const Input& input);
+  void take_tombstone(const Input& input);
+  void refuse(const Input& input, std::string reason);
+  void answer(const Input& input, Entry* key, std::string_view text);
+  Entry* entry_for(std::string_view key, bool has_model);
   void changed(Entry& key, Offset offset);
   void saved(Entry& key, Offset included);
   void set_chain(Entry& key, Chain chain);
@@ -129,19 +132,17 @@ class Shard {
 
   int partition_;
   ShardOptions options_;
+  RecordPosition position_;
   Engine engine_;
+  Session session_;
   std::string key_field_;
-  AnswerWriter writer_;
-  RecordReader reader_;
-  std::size_t key_at_ = 0;  // of its field, in the last record
-  std::string model_key_;   // of the input at work
-  std::string text_;        // of its answer
-
-  // Of several inputs at a time.
   std::vector<RecordReader> readers_;  // for each thread its own
+
+  // What is being taken.
+  std::span<const Input> inputs_;
+  std::size_t at_ = 0;                       // of them, the next to be answered
+  std::vector<Message>* written_ = nullptr;  // nullptr: they are answered already
   std::vector<Arrival> arrivals_;
-  std::vector<std::string> texts_;
-  std::vector<std::string> model_keys_;
 
   std::optional<Progress> committed_;
   std::unordered_map<std::string, Snapshot> snapshots_read_;  // that are not models yet

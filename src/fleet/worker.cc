@@ -139,10 +139,7 @@ void Worker::take_inputs_of(int partition, std::span<const Input> inputs) {
     if (was_live && batch_.empty()) batch_begun_ = before;
     std::size_t count = 1;
     try {
-      if (workers_)
-        count = held.shard->take_many(inputs, batch_.messages, *workers_);
-      else
-        held.shard->take(inputs.front(), batch_.messages);
+      count = held.shard->take(inputs, batch_.messages, workers_.get());
     } catch (const StoreError& error) {
       return restart(partition, error.what());
     } catch (const ReplayDiffers& error) {

@@ -442,7 +442,7 @@ TEST(FleetWorker, AModelCanBeImported) {
   RecordReader reader({.format = Format::json});
   for (int k = 0; k < 20; ++k) {
     reader.read(R"({"device":"a","x":0.5,"w":)" + std::to_string(k) + R"(,"target":1})", record);
-    engine.take(record);
+    engine.take({.record = record});
   }
   const Bytes state = *engine.state_of("a");
   broker.add_input(0, "b", std::string(as_text(state)), {{import_header, "1"}});

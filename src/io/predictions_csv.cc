@@ -5,9 +5,9 @@
 #include <optional>
 
 #include "core/finite.h"
-#include "data/csv_writer.h"
 #include "io/results.h"
 #include "kalstream/surprise.h"
+#include "lines/csv_field.h"
 #include "schema/time_text.h"
 
 namespace kalstream {

@@ -1,5 +1,5 @@
-// What a stream's engine is connected to the world by. Every door (a pipe, a file, a service, a
-// broker) is a Source and a Sink; what outlives the process is in a StateStore.
+// What a stream is connected to the world by: its records come from a Source, and what outlives the
+// process is in a StateStore.
 #pragma once
 
 #include <chrono>
@@ -14,44 +14,30 @@
 namespace kalstream {
 
 class Archive;
-class Record;
 class Workers;
-struct Answer;
 struct Arrival;
 
 using Bytes = std::vector<std::byte>;
 
-/// Where a record has come from, and when.
-class Origin {
- public:
-  virtual ~Origin() = default;
-
-  virtual const std::string& name() const = 0;
-  virtual std::uint64_t line() const = 0;  ///< number of the last one, from 1
-  /// Since when the last one has been there, as far as that can be known.
-  virtual std::chrono::steady_clock::time_point arrival() const = 0;
-  /// Of it, for messages: "log.csv:17".
-  std::string place() const { return name() + ':' + std::to_string(line()); }
-};
-
 /// Records, one after the other, each with a place that can be gone back to.
-class Source : public Origin {
+class Source {
  public:
   enum class Event : std::uint8_t {
-    record,   ///< there is one
-    problem,  ///< there is something that cannot be read: problem() says why
+    records,  ///< there are some
     idle,     ///< nothing yet
     end,      ///< there will be no more
   };
 
-  /// Waits no longer than `most`, or until woken. Throws std::runtime_error if it cannot be read
-  /// any more.
-  virtual Event next(Record& record, std::chrono::milliseconds most) = 0;
-  virtual const std::string& problem() const = 0;
-  /// The next few: the first as next() waits for it, and what is there with it, up to so many. Each
-  /// is a record, a problem, or says nothing. Threads may share what can be shared.
-  virtual Event next_few(std::vector<Arrival>& to, std::size_t most_records,
-                         std::chrono::milliseconds most, Workers& workers);
+  virtual ~Source() = default;
+
+  virtual const std::string& name() const = 0;
+  virtual std::uint64_t line() const = 0;  ///< number of the last one that was read, from 1
+
+  /// Replaces `arrivals` by the next records, of which there are at most so many: waits for the
+  /// first no longer than `longest`, or until woken, and for no other. `workers` (nullptr: none)
+  /// may share the reading. Throws std::runtime_error if it cannot be read any more.
+  virtual Event next(std::vector<Arrival>& arrivals, std::size_t most,
+                     std::chrono::milliseconds longest, Workers* workers) = 0;
 
   virtual bool is_json() const = 0;  ///< how its records are written
 
@@ -63,22 +49,6 @@ class Source : public Origin {
   virtual std::string go_on() = 0;
   /// Whether it can: if so, nothing is lost that was taken after the last commit.
   virtual bool can_go_back() const = 0;
-};
-
-/// Takes answers, in the order of the records.
-class Sink {
- public:
-  virtual ~Sink() = default;
-
-  virtual void write(const Answer& answer) = 0;
-  /// The same in two steps: what can be done beforehand, for each answer by any thread, …
-  virtual void prepare(const Answer& /*answer*/, std::string& /*text*/) const {}
-  /// … and the rest, in their order.
-  virtual void write_prepared(const Answer& answer, const std::string& /*text*/) { write(answer); }
-  /// Lets them all go out. False if it was told to stop waiting for a reader who does not read;
-  /// while it waits, `meanwhile` is called again and again. Throws std::runtime_error if they
-  /// cannot be written any more.
-  virtual bool flush(const std::function<void()>& meanwhile) = 0;
 };
 
 /// A model's state, by the key of the model.

@@ -64,10 +64,14 @@ Input input_of(const Request& request) {
   Input input{.at = milliseconds_now(), .body = request.body};
   if (type == "application/json") {
     input.kind = is_array(request.body) ? Input::Kind::array : Input::Kind::object;
-    if (input.kind == Input::Kind::array && !is_sound_array(request.body))
-      throw Refusal(400, "bad_json",
-                    "the list does not end where it should, or has nothing between commas; nothing "
-                    "was learnt");
+    if (input.kind == Input::Kind::array) {
+      auto elements = elements_of(request.body);
+      if (!elements)
+        throw Refusal(400, "bad_json",
+                      "the list does not end where it should, or has nothing between commas; "
+                      "nothing was learnt");
+      input.elements = std::move(*elements);
+    }
   } else if (type == "application/x-ndjson" || type == "application/jsonl" ||
              type == "application/jsonlines") {
     input.kind = Input::Kind::lines;

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "data/record_reader.h"
+#include "lines/record_reader.h"
 
 namespace kalstream::serve {
 namespace {
@@ -26,7 +26,7 @@ class Seen {
     RecordReader reader;
     reader.read(text, record_);
     const bool settled = engine_.settled();
-    const Answer* answer = engine_.take(record_);
+    const Answer* answer = engine_.take({.record = record_});
     if (!settled && engine_.settled()) board.settle(engine_);
     board.answered(*answer, ++time_);
     engine_.learn();

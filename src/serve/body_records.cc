@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/archive.h"
-#include "data/dataset.h"
 
 namespace kalstream::serve {
 namespace {
@@ -43,74 +42,69 @@ std::size_t end_of_element(std::string_view text) {
 
 bool is_array(std::string_view body) { return trimmed(body).starts_with('['); }
 
-bool is_sound_array(std::string_view body) {
+std::optional<std::vector<std::string_view>> elements_of(std::string_view body) {
+  constexpr std::size_t most = 2'000'000;  // their answers would take more than a request may
   std::string_view rest = trimmed(body);
-  if (!rest.starts_with('[') || !rest.ends_with(']')) return false;
+  if (!rest.starts_with('[') || !rest.ends_with(']')) return {};
   rest.remove_prefix(1);
-  if (trimmed(rest) == "]") return true;
+  std::vector<std::string_view> elements;
+  if (trimmed(rest) == "]") return elements;
   while (true) {
     const std::size_t end = end_of_element(rest);
-    if (end >= rest.size() || trimmed(rest.substr(0, end)).empty()) return false;
-    if (rest[end] != ',') return rest[end] == ']' && end + 1 == rest.size();
+    if (end >= rest.size() || trimmed(rest.substr(0, end)).empty()) return {};
+    if (elements.size() < most) elements.push_back(rest.substr(0, end));
+    const bool is_last = rest[end] != ',';
+    if (is_last && (rest[end] != ']' || end + 1 != rest.size())) return {};
+    if (is_last) return elements;
     rest.remove_prefix(end + 1);
   }
 }
 
 std::size_t most_samples(const Input& input) {
   if (input.kind == Input::Kind::object) return 1;
-  const char mark = input.kind == Input::Kind::array ? '{' : '\n';
-  return 1 + static_cast<std::size_t>(std::ranges::count(input.body, mark));
+  if (input.kind == Input::Kind::array) return 1 + input.elements.size();
+  return 1 + static_cast<std::size_t>(std::ranges::count(input.body, '\n'));
 }
 
 void BodyRecords::open(const Input& input, std::chrono::steady_clock::time_point arrival) {
   kind_ = input.kind;
   arrival_ = arrival;
   rest_ = input.body;
-  if (kind_ == Input::Kind::array) {
-    rest_ = trimmed(rest_);
-    rest_.remove_prefix(1);  // the bracket
-    if (trimmed(rest_) == "]") rest_ = {};
-  }
+  elements_ = input.elements;
   reader_ = RecordReader({.format = is_json() ? Format::json : Format::delimited});
 }
 
-std::optional<std::string_view> BodyRecords::next_line() {
-  if (rest_.empty()) return {};
-  const std::size_t end = std::min(rest_.find('\n'), rest_.size());
-  const std::string_view line = rest_.substr(0, end);
-  rest_.remove_prefix(std::min(rest_.size(), end + 1));
-  return line;
-}
-
-std::optional<std::string_view> BodyRecords::next_element() {
-  if (rest_.empty()) return {};
-  const std::size_t end = std::min(end_of_element(rest_), rest_.size());
-  const std::string_view element = rest_.substr(0, end);
-  rest_.remove_prefix(end);
-  if (rest_.starts_with(','))
-    rest_.remove_prefix(1);
-  else
-    rest_ = {};
-  return element;
-}
-
-Source::Event BodyRecords::next(Record& record, std::chrono::milliseconds) {
-  while (true) {
-    std::optional<std::string_view> line;
-    if (kind_ == Input::Kind::object) {
-      if (!rest_.empty()) line = std::exchange(rest_, {});
-    } else {
-      line = kind_ == Input::Kind::array ? next_element() : next_line();
-    }
-    if (!line) return Event::end;
-    ++line_;
-    try {
-      if (reader_.read(*line, record)) return Event::record;
-    } catch (const DataError& error) {
-      problem_ = error.what();
-      return Event::problem;
-    }
+// The text of the next sample.
+std::optional<std::string_view> BodyRecords::next_text() {
+  if (kind_ == Input::Kind::array) {
+    if (elements_.empty()) return {};
+    const std::string_view element = elements_.front();
+    elements_ = elements_.subspan(1);
+    return element;
   }
+  if (rest_.empty()) return {};
+  const std::size_t end =
+      kind_ == Input::Kind::object ? rest_.size() : std::min(rest_.find('\n'), rest_.size());
+  const std::string_view text = rest_.substr(0, end);
+  rest_.remove_prefix(std::min(rest_.size(), end + 1));
+  return text;
+}
+
+Source::Event BodyRecords::next(std::vector<Arrival>& arrivals, std::size_t most,
+                                std::chrono::milliseconds, Workers*) {
+  std::size_t count = 0;
+  while (count < most) {
+    const auto text = next_text();
+    if (!text) break;
+    if (arrivals.size() == count) arrivals.emplace_back();
+    Arrival& arrival = arrivals[count];
+    arrival.line = ++line_;
+    arrival.since = arrival_;
+    reader_.read(*text, arrival);
+    count += arrival.is_silent() ? 0 : 1;
+  }
+  arrivals.resize(count);
+  return count > 0 ? Event::records : Event::end;
 }
 
 void BodyRecords::exchange(Archive& archive) {

@@ -2,17 +2,21 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
-#include "data/record_reader.h"
+#include "lines/record_reader.h"
 #include "ports/ports.h"
 #include "serve/input_log.h"
 
 namespace kalstream::serve {
 
-/// Whether a JSON body is an array of samples, and if so whether it ends where it should.
+/// Whether a JSON body is an array of samples.
 bool is_array(std::string_view body);
-bool is_sound_array(std::string_view body);
+/// The elements of an array, but not many more than can be answered; nothing if it does not end
+/// where it should, or has nothing between commas.
+std::optional<std::vector<std::string_view>> elements_of(std::string_view body);
 /// Samples in a body, at most.
 std::size_t most_samples(const Input& input);
 
@@ -21,12 +25,12 @@ class BodyRecords final : public Source {
  public:
   explicit BodyRecords(std::string name) : name_(std::move(name)) {}
 
-  /// What follows are the samples of this one, which must live until the last.
+  /// What follows are the samples of this one, which must live until the last. An array has its
+  /// elements.
   void open(const Input& input, std::chrono::steady_clock::time_point arrival);
 
-  Event next(Record& record, std::chrono::milliseconds most = {}) override;
-  const std::string& problem() const override { return problem_; }
-  std::chrono::steady_clock::time_point arrival() const override { return arrival_; }
+  Event next(std::vector<Arrival>& arrivals, std::size_t most, std::chrono::milliseconds longest,
+             Workers* workers) override;
   std::uint64_t line() const override { return line_; }
   const std::string& name() const override { return name_; }
   bool is_json() const override { return kind_ != Input::Kind::csv; }
@@ -40,16 +44,15 @@ class BodyRecords final : public Source {
   std::uint64_t written_entry = 1;  ///< the same in the last state that was written
 
  private:
-  std::optional<std::string_view> next_line();
-  std::optional<std::string_view> next_element();
+  std::optional<std::string_view> next_text();
 
   std::string name_;
   Input::Kind kind_ = Input::Kind::object;
-  std::string_view rest_;
+  std::string_view rest_;                       // of a body that is no array
+  std::span<const std::string_view> elements_;  // left, of one that is
   std::chrono::steady_clock::time_point arrival_;
   RecordReader reader_;
   std::uint64_t line_ = 0;
-  std::string problem_;
 };
 
 }  // namespace kalstream::serve

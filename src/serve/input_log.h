@@ -26,6 +26,7 @@ struct Input {
   std::int64_t at = 0;  ///< when it came, in milliseconds since 1970
   std::string_view key;
   std::string_view body;
+  std::vector<std::string_view> elements = {};  ///< of an array; views into its body
 };
 
 /// Files of entries, each with its number, its length and a checksum. An entry is there whole, or

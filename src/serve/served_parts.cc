@@ -45,10 +45,12 @@ std::unique_ptr<StateStore> open_store(const StreamSettings& settings, const std
 ServedStream::Parts::Parts(ServedStream& stream, const std::function<void(const std::string&)>& say)
     : log(stream.folder_, stream.around_.sync, *stream.around_.system),
       source(stream.name()),
-      spot(source),
-      monitor({.say = say, .observer = &stream}, spot),
+      position{source.name()},
+      monitor({.say = say, .observer = &stream}, source, position),
       store(open_store(stream.settings_, stream.folder_, *stream.around_.system)),
-      engine(limited(engine_options(stream.settings_, say), stream.around_), store.get(), &monitor),
+      engine(limited(engine_options(stream.settings_, say), stream.around_), store.get(),
+             {&stream, &monitor}),
+      session(engine, position, Session::Header::door),
       checkpoints(source, engine, *store, stream.around_.cadence) {}
 
 }  // namespace kalstream::serve

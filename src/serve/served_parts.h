@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "ports/arrival.h"
+#include "schema/arrival.h"
 #include "serve/served_stream.h"
-#include "stream/spot.h"
+#include "session/session.h"
 
 namespace kalstream::serve {
 
@@ -27,16 +27,13 @@ struct ServedStream::Parts {
 
   InputLog log;
   BodyRecords source;
-  Spot spot;
+  RecordPosition position;
   StreamMonitor monitor;
   std::unique_ptr<StateStore> store;
   Engine engine;
+  Session session;
   Checkpoints checkpoints;
-  Record record;
-  std::vector<Arrival> arrivals;     // where there are several, …
-  std::vector<std::string> texts;    // … their answers
-  std::optional<AnswerWriter> json;  // once the fields are known
-  std::optional<AnswerWriter> csv;
+  std::vector<Arrival> arrivals;  // being taken
   std::uint64_t kept = 1;         // the log's next entry, in the last checkpoint …
   std::uint64_t kept_before = 1;  // … in the one before it …
   std::uint64_t being_kept = 1;   // … and in the one under way

@@ -72,10 +72,10 @@ bool ServedStream::is_cheap(const Input& input) const {
 
 void ServedStream::take(Input input, std::shared_ptr<const void> owner, Answered answered) {
   auto work = std::make_shared<Work>();
-  work->input = input;
+  const bool at_once = is_cheap(input);
+  work->input = std::move(input);
   work->owner = std::move(owner);
   work->answered = std::move(answered);
-  const bool at_once = is_cheap(input);
   auto job = [self = shared_from_this(), work](Clock::time_point until) {
     return self->step(*work, until);
   };
@@ -148,12 +148,13 @@ void ServedStream::foresee(std::string key, std::size_t horizon, std::optional<I
         if (inputs) {
           BodyRecords source(name());
           source.open(*inputs, Clock::now());
-          Record record;
-          for (auto event = source.next(record); event != Source::Event::end;
-               event = source.next(record)) {
-            if (event == Source::Event::problem)
-              throw Refusal(422, "bad_inputs", source.place() + ": " + source.problem());
-            if (records.size() < horizon) records.push_back(record);
+          std::vector<Arrival> arrivals;
+          while (source.next(arrivals, 1, 0ms, nullptr) != Source::Event::end) {
+            const Arrival& row = arrivals.front();
+            if (row.is_problem)
+              throw Refusal(422, "bad_inputs",
+                            RecordPosition{name(), row.line}.text() + ": " + row.problem);
+            if (records.size() < horizon) records.push_back(row.record);
           }
         }
         std::optional<Foresight> said;
@@ -238,7 +239,9 @@ void ServedStream::start() {
     board_.warned("damaged", remark);
   }
   p.kept = p.kept_before = p.being_kept = p.source.written_entry = p.source.entry;
-  settle();
+  p.session.begin();
+  for (const std::string& remark : kalstream::remarks(p.engine.schema()))
+    p.monitor.remarked(remark);
   if (p.engine.has_keys()) board_.know(p.store->keys(around_.board.keys));
   const auto remarks = p.log.replay(p.source.entry, [this](const Input& input) { replay(input); });
   p.source.entry = p.log.next();

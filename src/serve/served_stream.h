@@ -16,7 +16,6 @@
 #include "serve/body_records.h"
 #include "serve/input_log.h"
 #include "serve/strand.h"
-#include "stream/answers.h"
 #include "stream/checkpoints.h"
 #include "stream/stream_monitor.h"
 #include "stream/stream_settings.h"
@@ -56,7 +55,7 @@ class Refusal : public std::runtime_error {
 /// Everything asked of it is done in the order it was asked, by the service's threads; what it
 /// tells comes back by a call from there. What has been answered is on disk, and what is on disk is
 /// taken again after a crash.
-class ServedStream : public std::enable_shared_from_this<ServedStream>, private StreamObserver {
+class ServedStream : public std::enable_shared_from_this<ServedStream>, private StreamListener {
  public:
   using Clock = std::chrono::steady_clock;
   /// The answers, as text; or why there are none.
@@ -104,21 +103,18 @@ class ServedStream : public std::enable_shared_from_this<ServedStream>, private 
   struct Parts;  // that are made anew by a reset
   struct Work;   // a request for samples
 
-  void began(const Engine& engine) override;
-  void answered(const Answer& answer, const Engine& engine) override;
-  void looked(const Engine& engine, const StreamStatus& status) override;
-  void warned(Warning kind, const std::string& text) override;
+  void began(const Engine& engine) override { board_.settle(engine); }
+  void answered(const Answer& answer, std::string_view text) override;
+  bool store_failed(const StoreError&, int times) override { return times == 1; }
+  void warned(const char* kind, const std::string& text) override { board_.warned(kind, text); }
+  void looked(const Engine&, const StreamStatus& status) override { board_.set_status(status); }
 
   void start();
   void replay(const Input& input);
   bool step(Work& work, Clock::time_point until);
   void work_through(Work& work, Clock::time_point until);
-  bool take_next(Work& work);
-  bool take_few(Work& work);
-  void write(const Answer& answer, const std::string& prepared, Work& work);
-  const Answer* take(Source::Event event);
+  std::size_t take_some(const Work& work);
   void see_engine();
-  void settle();
   void look_at_clock(Clock::time_point until);
   void set_committing(bool now);
   void fail(const std::string& why);
@@ -136,6 +132,7 @@ class ServedStream : public std::enable_shared_from_this<ServedStream>, private 
   std::shared_ptr<Strand> strand_;
   std::unique_ptr<Parts> parts_;  // of the strand alone
   std::int64_t at_ = 0;           // when what is answered came; the same
+  Work* work_ = nullptr;          // what is answered; nullptr: nobody waits for it; the same
   Clock::time_point try_again_;   // to open it, after it has failed; the same
   std::atomic<std::uint64_t> memory_{0};
   std::atomic<float> work_per_sample_{1};  // seconds, lately

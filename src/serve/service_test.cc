@@ -6,8 +6,8 @@
 #include <filesystem>
 
 #include "core/envelope.h"
-#include "data/record_reader.h"
 #include "faulty_system.h"
+#include "lines/record_reader.h"
 #include "support.h"
 #include "temporary_folder.h"
 

@@ -37,9 +37,14 @@ StreamPage::StreamPage(const std::string& name, const StreamSettings& settings, 
   board_->set_options(to_json(settings));
 }
 
-void StreamPage::answered(const Answer& answer, const Engine& engine) {
+void StreamPage::began(const Engine& engine) {
+  engine_ = &engine;
+  board_->settle(engine);
+}
+
+void StreamPage::answered(const Answer& answer, std::string_view) {
   board_->answered(answer, milliseconds_now());
-  board_->count(engine);
+  if (engine_ != nullptr) board_->count(*engine_);
 }
 
 void StreamPage::looked(const Engine& engine, const StreamStatus& status) {

@@ -6,19 +6,17 @@
 
 namespace kalstream::serve {
 
-class StreamPage final : public StreamObserver, private Boards {
+class StreamPage final : public StreamListener, private Boards {
  public:
   /// At 127.0.0.1. Throws std::runtime_error if the port cannot be used.
   StreamPage(const std::string& name, const StreamSettings& settings, std::uint16_t port);
 
   std::uint16_t port() const { return door_.port(); }
 
-  void began(const Engine& engine) override { board_->settle(engine); }
-  void answered(const Answer& answer, const Engine& engine) override;
+  void began(const Engine& engine) override;
+  void answered(const Answer& answer, std::string_view text) override;
+  void warned(const char* kind, const std::string& text) override { board_->warned(kind, text); }
   void looked(const Engine& engine, const StreamStatus& status) override;
-  void warned(Warning kind, const std::string& text) override {
-    board_->warned(to_string(kind), text);
-  }
 
  private:
   std::vector<std::shared_ptr<const Board>> boards() const override { return {board_}; }
@@ -28,6 +26,7 @@ class StreamPage final : public StreamObserver, private Boards {
 
   PointBudget points_;
   std::shared_ptr<Board> board_;
+  const Engine* engine_ = nullptr;  // that is looked at
   Door door_;
 };
 

@@ -4,7 +4,6 @@
 #include <thread>
 
 #include "data/dataset.h"
-#include "schema/rules.h"
 
 namespace kalstream {
 
@@ -12,19 +11,24 @@ using namespace std::chrono_literals;
 
 namespace {
 
-double seconds_since(std::chrono::steady_clock::time_point begin) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+Engine::Listeners listeners_of(const DriverOptions& options, StreamListener& driver,
+                               StreamListener& monitor) {
+  Engine::Listeners all{&driver, &monitor};
+  all.insert(all.end(), options.listeners.begin(), options.listeners.end());
+  return all;
 }
 
 }  // namespace
 
 Driver::Driver(DriverOptions options, Source& source, StateStore* store, Signals& signals)
-    : strict_(options.strict),
+    : json_(options.json),
+      strict_(options.strict),
       source_(source),
-      spot_(source),
       signals_(signals),
-      monitor_(std::move(options.monitor), spot_),
-      engine_(std::move(options.engine), store, &monitor_) {
+      position_{source.name()},
+      monitor_(std::move(options.monitor), source, position_),
+      engine_(std::move(options.engine), store, listeners_of(options, *this, monitor_)),
+      session_(engine_, position_, Session::Header::session) {
   if (store != nullptr)
     checkpoints_ = std::make_unique<Checkpoints>(source, engine_, *store, options.cadence);
   const std::size_t threads = workers_for(options.jobs, options.jobs);
@@ -33,13 +37,14 @@ Driver::Driver(DriverOptions options, Source& source, StateStore* store, Signals
 
 void Driver::resume() {
   const auto remark = checkpoints_->resume();
-  if (remark) monitor_.say(*remark);
-  if (engine_.settled()) monitor_.begin(engine_);
+  if (remark) monitor_.remarked(*remark);
+  session_.begin();
 }
 
-void Driver::run(Sink& sink) {
+void Driver::run(LineOutput& output) {
+  output_ = &output;
   try {
-    loop(sink);
+    loop();
   } catch (const std::runtime_error&) {
     finish();
     throw;
@@ -55,67 +60,60 @@ void Driver::run(Sink& sink) {
                     std::to_string(source_.line()) + " lines");
 }
 
-void Driver::loop(Sink& sink) {
+void Driver::loop() {
   monitor_.look_at_clock(engine_, checkpoints_.get(), /*at_once=*/true);
   while (!signals_.stop()) {
-    const auto most = checkpoints_ ? checkpoints_->patience() : 200ms;
-    const bool few = workers_ && engine_.takes_many();
-    const auto event = few ? source_.next_few(arrivals_, most_at_once(), most, *workers_)
-                           : source_.next(record_, most);
+    const auto longest = checkpoints_ ? checkpoints_->patience() : 200ms;
+    const std::size_t most = workers_ && engine_.takes_many() ? most_at_once() : 1;
+    const auto event = source_.next(arrivals_, most, longest, workers_.get());
     if (event == Source::Event::end) return;
-    const bool idle = event == Source::Event::idle;
-    if (!idle) {
-      const bool is_record = event == Source::Event::record;
-      const bool gone =
-          few ? handle_few(sink) : handle(is_record ? &record_ : nullptr, source_.problem(), sink);
-      if (!gone) return;
-    }
-    look_at_clock(idle);
+    if (event == Source::Event::records) take();
+    if (!gone_) return;
+    look_at_clock(/*idle=*/event == Source::Event::idle);
   }
 }
 
-// A store that cannot be read now may be later: until then the record waits, and all behind it. One
-// that is damaged is mended by the next start.
-template <class Take>
-auto Driver::take_patiently(const Take& take) {
-  for (bool again = false;; again = true) {
-    try {
-      return take();
-    } catch (const StoreError& error) {
-      if (!again) continue;
-      if (signals_.stop() || dynamic_cast<const StoreDamaged*>(&error) != nullptr) throw;
-      monitor_.warn(Warning::failed_checkpoint,
-                    std::string("the stream waits for a model: ") + error.what());
-      monitor_.look_at_clock(engine_, checkpoints_.get());
-      std::this_thread::sleep_for(200ms);
-    }
-  }
-}
-
-// One record, or (nullptr) what could not be read as one. False if the stream was told to stop
-// before the answer could go out.
-bool Driver::handle(const Record* record, const std::string& problem, Sink& sink) {
+// What is taken after somebody said to stop is not answered, but it is taken: the source is behind
+// it.
+void Driver::take() {
   const auto begin = std::chrono::steady_clock::now();
-  const bool was_settled = engine_.settled();
+  const AnswerFormat format =
+      json_.value_or(source_.is_json()) ? AnswerFormat::json : AnswerFormat::csv;
   delivered_ = false;
-  const Answer* answer = record == nullptr ? engine_.refuse(problem)
-                                           : take_patiently([&] { return engine_.take(*record); });
-  if (!was_settled && engine_.settled()) {
-    monitor_.begin(engine_);
-    for (const std::string& remark : remarks(engine_.schema())) monitor_.say(remark);
-  }
-  for (const std::string& remark : engine_.take_remarks()) monitor_.say(remark);
-  if (answer == nullptr) {
-    delivered_ = true;
-  } else {
-    sink.write(placed(*answer));
-    delivered_ = sink.flush([this] { wait_for_reader(); });
-    monitor_.answered(placed_, engine_);
-    monitor_.delivered(spot_.arrival());
-  }
-  engine_.learn();
-  monitor_.worked(seconds_since(begin));
-  return delivered_;
+  session_.take(arrivals_, format, workers_.get());
+  if (arrivals_.size() > 1) flush();
+  delivered_ = gone_;
+  for (const Arrival& arrival : arrivals_) monitor_.delivered(arrival.since);
+  session_.learn();
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+  const double each = seconds.count() / static_cast<double>(arrivals_.size());
+  for (std::size_t k = 0; k < arrivals_.size(); ++k) monitor_.worked(each);
+  if (arrivals_.size() == 1) return;
+  constexpr double share = 0.2;  // of the last ones
+  seconds_per_record_ += (seconds_per_record_ == 0 ? 1 : share) * (each - seconds_per_record_);
+}
+
+// The answer to a single record goes out before anything else is done.
+void Driver::answered(const Answer& answer, std::string_view text) {
+  if (strict_ && answer.status == Answer::Status::refused)
+    throw DataError(position_.text() + ": " + std::string(answer.reason));
+  output_->write(text);
+  if (arrivals_.size() == 1) flush();
+}
+
+void Driver::flush() {
+  gone_ = output_->flush([this] { wait_for_reader(); });
+}
+
+// A store that is damaged is mended by the next start.
+bool Driver::store_failed(const StoreError& error, int times) {
+  if (times == 1) return true;
+  if (signals_.stop() || dynamic_cast<const StoreDamaged*>(&error) != nullptr) return false;
+  monitor_.warn(Warning::failed_checkpoint,
+                std::string("the stream waits for a model: ") + error.what());
+  monitor_.look_at_clock(engine_, checkpoints_.get());
+  std::this_thread::sleep_for(200ms);
+  return true;
 }
 
 // So many that others are not kept waiting for long, and that a checkpoint begins where it would.
@@ -127,63 +125,6 @@ std::size_t Driver::most_at_once() const {
   const double records = seconds_per_record_ > 0 ? not_long / seconds_per_record_ : at_first;
   const auto wanted = static_cast<std::uint64_t>(std::clamp(records, fewest, most));
   return checkpoints_ ? std::min(wanted, checkpoints_->records_until_due()) : wanted;
-}
-
-// A single one is answered before it is learnt from.
-bool Driver::handle_few(Sink& sink) {
-  if (arrivals_.size() > 1) return handle_many(sink);
-  const Arrival& one = arrivals_.front();
-  return handle(one.is_problem ? nullptr : &one.record, one.problem, sink);
-}
-
-// What is taken after somebody said to stop is not answered, but it is taken: the source is behind
-// it.
-bool Driver::handle_many(Sink& sink) {
-  delivered_ = false;
-  bool gone = true;
-  if (texts_.size() < arrivals_.size()) texts_.resize(arrivals_.size());
-  for (std::span<const Arrival> left = arrivals_; !left.empty();) {
-    const auto begin = std::chrono::steady_clock::now();
-    for (std::size_t k = 0; k < left.size(); ++k) texts_[k].clear();
-    const std::size_t count = take_patiently([&] {
-      return engine_.take_many(left, *workers_, [&](std::size_t k, const Answer& answer) {
-        sink.prepare(answer, texts_[k]);
-      });
-    });
-    for (std::size_t k = 0; k < count; ++k) {
-      spot_.look_at(&left[k]);
-      const Answer* answer = engine_.tell(k);
-      for (const std::string& remark : engine_.take_remarks()) monitor_.say(remark);
-      if (answer != nullptr) {
-        if (gone) sink.write_prepared(placed(*answer), texts_[k]);
-        monitor_.answered(placed(*answer), engine_);
-      }
-      engine_.tell_learnt(k);
-    }
-    gone = gone && sink.flush([this] { wait_for_reader(); });
-    spot_.look_at(nullptr);
-    const double each = seconds_since(begin) / static_cast<double>(count);
-    for (const Arrival& arrival : left.first(count)) {
-      monitor_.delivered(arrival.since);
-      monitor_.worked(each);
-    }
-    constexpr double share = 0.2;  // of the last ones
-    seconds_per_record_ += (seconds_per_record_ == 0 ? 1 : share) * (each - seconds_per_record_);
-    left = left.subspan(count);
-  }
-  delivered_ = gone;
-  return gone;
-}
-
-// With where it is, if it is a refusal.
-const Answer& Driver::placed(const Answer& answer) {
-  placed_ = answer;
-  if (answer.status != Answer::Status::refused) return placed_;
-  reason_ = spot_.place() + ": " + std::string(answer.reason);
-  if (strict_) throw DataError(reason_);
-  placed_.reason = reason_;
-  placed_.line = spot_.line();
-  return placed_;
 }
 
 // No checkpoint can begin between a record and its answer.

@@ -1,17 +1,18 @@
-// Runs a stream: from a source through an engine to a sink.
+// Runs a stream of lines: from a source through a session to an output.
 #pragma once
 
 #include <memory>
-#include <string>
+#include <optional>
 #include <vector>
 
 #include "core/workers.h"
 #include "engine/engine.h"
-#include "ports/arrival.h"
 #include "ports/ports.h"
+#include "schema/arrival.h"
+#include "session/session.h"
 #include "stream/checkpoints.h"
+#include "stream/line_output.h"
 #include "stream/signals.h"
-#include "stream/spot.h"
 #include "stream/stream_monitor.h"
 
 namespace kalstream {
@@ -20,16 +21,18 @@ struct DriverOptions {
   EngineOptions engine;
   Cadence cadence;  ///< of checkpoints
   MonitorOptions monitor;
-  bool strict = false;  ///< the first record that cannot be used ends the stream
+  std::optional<bool> json;  ///< answers are; unset: as the records are written
+  bool strict = false;       ///< the first record that cannot be used ends the stream
   /// Threads that share the models of a stream with keys. Where records come one by one, or it is
   /// strict, there is nothing to share.
   std::size_t jobs = 1;
+  Engine::Listeners listeners = {};  ///< besides the driver and its monitor
 };
 
 /// Takes, answers and learns until the end of the stream, SIGTERM or SIGINT, with checkpoints at
 /// intervals, at SIGHUP and at the end. What is in a checkpoint is what the records up to there
 /// have made, and nothing else: to go on from one is never to have stopped.
-class Driver {
+class Driver final : private StreamListener {
  public:
   /// `store` may be nullptr. Throws std::runtime_error for a metrics file or port that cannot be
   /// used.
@@ -40,41 +43,39 @@ class Driver {
 
   /// Throws DataError in strict mode and when there was not a single sample, std::runtime_error
   /// when answers or the last checkpoint cannot be written.
-  void run(Sink& sink);
+  void run(LineOutput& output);
 
   const Engine& engine() const { return engine_; }
   StreamStatus status() const { return monitor_.status(engine_, checkpoints_.get()); }
   std::uint16_t metrics_port() const { return monitor_.metrics_port(); }
 
  private:
-  void loop(Sink& sink);
-  bool handle(const Record* record, const std::string& problem, Sink& sink);
-  bool handle_few(Sink& sink);
-  bool handle_many(Sink& sink);
+  void loop();
+  void take();
+  void answered(const Answer& answer, std::string_view text) override;
+  bool store_failed(const StoreError& error, int times) override;
   std::size_t most_at_once() const;
-  template <class Take>
-  auto take_patiently(const Take& take);
-  const Answer& placed(const Answer& answer);
+  void flush();
   void wait_for_reader();
   void look_at_clock(bool idle);
   void finish();
 
+  std::optional<bool> json_;
   bool strict_;
   Source& source_;
-  Spot spot_;
   Signals& signals_;
+  RecordPosition position_;
   StreamMonitor monitor_;
   Engine engine_;
+  Session session_;
+  LineOutput* output_ = nullptr;              // while it runs
   std::unique_ptr<Checkpoints> checkpoints_;  // if there is a store
   std::unique_ptr<Workers> workers_;          // if there are several
-  Record record_;
-  std::vector<Arrival> arrivals_;   // where there are several,
-  std::vector<std::string> texts_;  // their answers,
-  double seconds_per_record_ = 0;   // and how long they have taken lately
-  Answer placed_;
-  std::string reason_;                                    // of a refusal, with its place
-  bool delivered_ = true;                                 // the last answer has gone out
-  std::uint64_t store_failures_ = 0;                      // told of
+  std::vector<Arrival> arrivals_;             // being taken
+  double seconds_per_record_ = 0;             // of a batch, lately
+  bool gone_ = true;                          // all answers; false: it was told to stop
+  bool delivered_ = true;                     // the answers to all records that were taken
+  std::uint64_t store_failures_ = 0;          // told of
   const std::uint64_t program_bytes_ = resident_bytes();  // before there were models
 };
 

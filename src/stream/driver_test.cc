@@ -7,13 +7,14 @@
 
 #include <array>
 #include <map>
+#include <nlohmann/json.hpp>
 
-#include "data/record_reader.h"
 #include "engine/checkpoint.h"
+#include "lines/record_reader.h"
 #include "monitor/metrics_server.h"
 #include "stores/memory_store.h"
 #include "stream/stream_state.h"
-#include "stream/text_sink.h"
+#include "system/system.h"
 
 namespace kalstream {
 namespace {
@@ -23,13 +24,14 @@ class Lines final : public Source {
  public:
   explicit Lines(std::vector<std::string> lines) : lines_(std::move(lines)) {}
 
-  Event next(Record& record, std::chrono::milliseconds) override {
+  Event next(std::vector<Arrival>& arrivals, std::size_t, std::chrono::milliseconds,
+             Workers*) override {
     if (line_ == lines_.size()) return Event::end;
-    reader_.read(lines_[line_++], record);
-    return Event::record;
+    arrivals.resize(1);
+    reader_.read(lines_[line_++], arrivals[0]);
+    arrivals[0].line = line_;
+    return Event::records;
   }
-  const std::string& problem() const override { return name_; }
-  std::chrono::steady_clock::time_point arrival() const override { return {}; }
   std::uint64_t line() const override { return line_; }
   const std::string& name() const override { return name_; }
   bool is_json() const override { return true; }
@@ -44,9 +46,12 @@ class Lines final : public Source {
   std::string name_ = "lines";
 };
 
-/// Hears predictions, and does something before each is gone.
-struct Listener final : Sink {
-  void write(const Answer& answer) override { predictions.push_back(answer.prediction[0]); }
+/// Takes answers, and does something before each is gone.
+struct Listener final : LineOutput {
+  explicit Listener(const Signals& signals) : LineOutput(-1, signals) {}
+  void write(std::string_view lines) override {
+    predictions.push_back(nlohmann::json::parse(lines)["prediction"]);
+  }
   bool flush(const std::function<void()>& meanwhile) override {
     before_it_is_gone(meanwhile);
     return true;
@@ -82,7 +87,7 @@ TEST(Driver, MetricsStayLiveWhileNobodyReads) {
   Lines source(lines(5));
   Signals signals;
   Driver driver(o, source, nullptr, signals);
-  Listener sink;
+  Listener sink(signals);
   sink.before_it_is_gone = [&](const auto& meanwhile) {
     meanwhile();
     const StreamStatus told = status_of(parse_prometheus(fetch_metrics(driver.metrics_port())));
@@ -135,12 +140,12 @@ TEST(Driver, AnyCommitCanBeGoneOnFrom) {
   const auto all = lines(400, 9);
   Lines unbroken_source(all);
   Signals signals;
-  Listener unbroken;
+  Listener unbroken(signals);
   Driver(o, unbroken_source, nullptr, signals).run(unbroken);
 
   Journal store;
   Lines source(all);
-  Listener heard;
+  Listener heard(signals);
   Driver(o, source, &store, signals).run(heard);
   EXPECT_EQ(heard.predictions, unbroken.predictions);
   ASSERT_FALSE(store.history().empty());
@@ -150,7 +155,7 @@ TEST(Driver, AnyCommitCanBeGoneOnFrom) {
     for (const auto& [key, state] : models) states.push_back({key, state});
     left.commit(left.begin_commit(), stream, states);
     Lines again(all);
-    Listener rest;
+    Listener rest(signals);
     DriverOptions later = o;
     later.cadence.samples = 1000;
     Driver driver(later, again, &left, signals);
@@ -163,7 +168,7 @@ TEST(Driver, AnyCommitCanBeGoneOnFrom) {
 }
 
 // A pipe that is full: something else can be done until there is room, and the answer comes whole.
-TEST(TextSink, DoesOtherThingsWhileNobodyReads) {
+TEST(LineOutput, DoesOtherThingsWhileNobodyReads) {
   std::array<int, 2> ends{};
   ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
   const std::string fill(4096, '-');
@@ -173,15 +178,13 @@ TEST(TextSink, DoesOtherThingsWhileNobodyReads) {
     filled += static_cast<std::size_t>(n);
   ::fcntl(ends[1], F_SETFL, 0);
 
-  Lines source(lines(1));
-  const Engine engine(options().engine, nullptr);
   Signals signals;
-  TextSink sink(ends[1], true, source, engine, signals);
-  const std::string reason(10'000, 'r');
-  sink.write({.status = Answer::Status::refused, .reason = reason});
+  LineOutput output(ends[1], signals);
+  const std::string line = std::string(10'000, 'r') + '\n';
+  output.write(line);
   std::string read;
   int times = 0;
-  const bool gone = sink.flush([&] {
+  const bool gone = output.flush([&] {
     if (++times == 1) return;
     std::array<char, 65536> some;
     const ssize_t n = ::read(ends[0], some.data(), some.size());
@@ -196,7 +199,7 @@ TEST(TextSink, DoesOtherThingsWhileNobodyReads) {
     read.append(some.data(), static_cast<std::size_t>(n));
   ::close(ends[0]);
   EXPECT_EQ(read.substr(0, filled), std::string(filled, '-'));
-  EXPECT_NE(read.find(reason), std::string::npos);
+  EXPECT_NE(read.find(line), std::string::npos);
   EXPECT_EQ(read.back(), '\n');
 }
 

@@ -12,9 +12,9 @@
 
 #include "core/rng.h"
 #include "stream/driver.h"
+#include "stream/line_output.h"
 #include "stream/line_records.h"
 #include "stream/stream_settings.h"
-#include "stream/text_sink.h"
 #include "support.h"
 #include "temporary_folder.h"
 
@@ -178,8 +178,8 @@ class Streams {
       LineRecords source({.in = in}, signals.descriptor());
       Driver driver(o, source, case_.with_store ? &store : nullptr, signals);
       if (from != nullptr) driver.resume();
-      TextSink sink(out, {}, source, driver.engine(), signals);
-      driver.run(sink);
+      LineOutput output(out, signals);
+      driver.run(output);
       const StreamStatus status = driver.status();
       seen.counts = {{"lines", status.lines_read},
                      {"refused", status.lines_refused},

@@ -5,7 +5,6 @@
 
 #include "core/archive.h"
 #include "core/workers.h"
-#include "data/dataset.h"
 
 namespace kalstream {
 
@@ -18,75 +17,62 @@ LineRecords::LineRecords(LineOptions options, int wake, System& system)
   if (options_.leave_unfinished) lines_.leave_unfinished();
 }
 
-Source::Event LineRecords::next(Record& record, std::chrono::milliseconds most) {
-  while (true) {
-    const auto event = lines_.next(most);
-    if (event == LineSource::Event::end) return Event::end;
-    if (event == LineSource::Event::idle) return Event::idle;
-    ++line_;
-    if (line_ <= known_) continue;
-    try {
-      if (reader_.read(lines_.line(), record)) return Event::record;
-    } catch (const DataError& error) {
-      problem_ = error.what();
-      return Event::problem;
-    }
-  }
-}
-
-Source::Event LineRecords::next_few(std::vector<Arrival>& to, std::size_t most_records,
-                                    std::chrono::milliseconds most, Workers& workers) {
-  if (!reader_.is_settled()) return Source::next_few(to, 1, most, workers);
+// By itself a line is read at once; those that are shared are kept until all are there.
+Source::Event LineRecords::next(std::vector<Arrival>& arrivals, std::size_t most,
+                                std::chrono::milliseconds longest, Workers* workers) {
+  const bool shared = workers != nullptr && most > 1 && reader_.is_settled();
+  if (!shared) most = 1;
   std::size_t count = 0;
-  while (count < most_records) {
-    const auto event = lines_.next(count == 0 ? most : std::chrono::milliseconds(0));
+  while (count < most) {
+    const auto event = lines_.next(count == 0 ? longest : std::chrono::milliseconds(0));
     if (event != LineSource::Event::line) {
       if (count > 0) break;
       return event == LineSource::Event::end ? Event::end : Event::idle;
     }
     ++line_;
     if (line_ <= known_) continue;
-    if (to.size() == count) to.emplace_back();
-    Arrival& arrival = to[count++];
-    arrival.text = lines_.line();
+    if (arrivals.size() == count) arrivals.emplace_back();
+    Arrival& arrival = arrivals[count];
     arrival.line = line_;
     arrival.since = lines_.arrival();
+    if (shared)
+      arrival.text = lines_.line();
+    else
+      reader_.read(lines_.line(), arrival);
+    count += shared || !arrival.is_silent() ? 1 : 0;
   }
-  to.resize(count);
-  read(to, workers);
-  return Event::record;
+  arrivals.resize(count);
+  if (shared) read(arrivals, *workers);
+  return Event::records;
 }
 
 // A line may change how those behind it are read, as a header does that comes again with its
 // columns in another order: then they are read once more, one after the other.
 void LineRecords::read(std::span<Arrival> lines, Workers& workers) {
-  const auto read_one = [](RecordReader& reader, Arrival& arrival) {
-    arrival.is_problem = false;
-    try {
-      if (!reader.read(arrival.text, arrival.record)) arrival.record.clear();
-    } catch (const DataError& error) {
-      arrival.is_problem = true;
-      arrival.problem = error.what();
-    }
-  };
   readers_.assign(workers.size(), reader_);
   const std::size_t parts = readers_.size();
   workers.run(parts, [&](std::size_t part) {
     const std::size_t end = lines.size() * (part + 1) / parts;
     for (std::size_t k = lines.size() * part / parts; k < end; ++k)
-      read_one(readers_[part], lines[k]);
+      readers_[part].read(lines[k].text, lines[k]);
   });
   const auto is_same = [&](const RecordReader& r) { return r.dialect() == reader_.dialect(); };
   if (std::ranges::all_of(readers_, is_same)) return;
-  for (Arrival& arrival : lines) read_one(reader_, arrival);
+  for (Arrival& arrival : lines) reader_.read(arrival.text, arrival);
 }
 
 void LineRecords::exchange(Archive& archive) {
-  archive.count(line_);
-  lines_.exchange(archive);
-  Dialect dialect = reader_.dialect();
-  dialect.exchange(archive);
-  if (archive.reading()) set_old(line_, std::move(dialect));
+  LinePlace place{line_, archive.reading() ? FilePlace{} : lines_.place(), reader_.dialect()};
+  place.exchange(archive);
+  if (!archive.reading()) return;
+  lines_.set_place(place.file);
+  set_old(place.line, std::move(place.dialect));
+}
+
+void LineRecords::exchange_old_place(Archive& archive) {
+  FilePlace place;
+  place.exchange(archive);
+  lines_.set_place(place);
 }
 
 void LineRecords::set_old(std::uint64_t line, Dialect dialect) {

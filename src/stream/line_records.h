@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "data/record_reader.h"
-#include "ports/arrival.h"
+#include "lines/record_reader.h"
 #include "ports/ports.h"
+#include "schema/arrival.h"
 #include "stream/line_source.h"
 
 namespace kalstream {
@@ -33,11 +33,8 @@ class LineRecords final : public Source {
   /// the file cannot be opened.
   LineRecords(LineOptions options, int wake, System& system = System::real());
 
-  Event next(Record& record, std::chrono::milliseconds most) override;
-  Event next_few(std::vector<Arrival>& to, std::size_t most_records, std::chrono::milliseconds most,
-                 Workers& workers) override;
-  const std::string& problem() const override { return problem_; }
-  std::chrono::steady_clock::time_point arrival() const override { return lines_.arrival(); }
+  Event next(std::vector<Arrival>& arrivals, std::size_t most, std::chrono::milliseconds longest,
+             Workers* workers) override;
   std::uint64_t line() const override { return line_; }
   const std::string& name() const override { return name_; }
   std::uint64_t memory() const override { return lines_.memory(); }
@@ -50,7 +47,7 @@ class LineRecords final : public Source {
   bool has_unfinished() const { return options_.leave_unfinished && lines_.has_unfinished(); }
 
   /// From a checkpoint of format 1 or 2.
-  void exchange_old_place(Archive& archive) { lines_.exchange(archive); }
+  void exchange_old_place(Archive& archive);
   void set_old(std::uint64_t line, Dialect dialect);
 
  private:
@@ -63,7 +60,6 @@ class LineRecords final : public Source {
   std::vector<RecordReader> readers_;  // copies, for each thread its own
   std::uint64_t line_ = 0;
   std::uint64_t known_ = 0;  // lines of a replay to be passed over
-  std::string problem_;
 };
 
 }  // namespace kalstream

@@ -7,14 +7,12 @@
 #include <stdexcept>
 #include <utility>
 
-#include "core/archive.h"
 #include "core/hash.h"
 
 namespace kalstream {
 namespace {
 
 constexpr std::size_t chunk = std::size_t{1} << 16;
-constexpr std::uint64_t longest_stretch = 1024;
 constexpr std::chrono::milliseconds look_again{100};
 
 [[noreturn]] void fail(const std::string& what) {
@@ -172,25 +170,19 @@ bool LineSource::look_for_another() {
 }
 
 std::uint64_t LineSource::sum_of(int descriptor, std::uint64_t from, std::uint64_t length) const {
-  std::array<char, longest_stretch> bytes;
+  std::array<char, FilePlace::Stretch::longest> bytes;
   const ssize_t n = system_.read_at(descriptor, bytes.data(), length, from);
   if (n < 0) fail((path_.empty() ? "the stream" : path_) + ": cannot be read");
   return fnv1a(std::string_view(bytes.data(), static_cast<std::size_t>(n)));
 }
 
-void LineSource::exchange(Archive& archive) {
-  if (!archive.reading() && is_file_) {
-    const std::uint64_t length = std::min(place_.offset, longest_stretch);
-    place_.head = {length, sum_of(descriptor_, 0, length)};
-    place_.tail = {length, sum_of(descriptor_, place_.offset - length, length)};
-  }
-  archive.count(place_.offset);
-  for (Stretch* stretch : {&place_.head, &place_.tail}) {
-    if (stretch == &place_.tail && archive.format() < 3) break;
-    archive.count(stretch->length, longest_stretch);
-    archive.word(stretch->sum);
-  }
-  archive.require(place_.tail.length <= place_.offset);
+FilePlace LineSource::place() const {
+  FilePlace place = place_;
+  if (!is_file_) return place;
+  const std::uint64_t length = std::min(place.offset, FilePlace::Stretch::longest);
+  place.head = {length, sum_of(descriptor_, 0, length)};
+  place.tail = {length, sum_of(descriptor_, place.offset - length, length)};
+  return place;
 }
 
 bool LineSource::holds_place(int descriptor) const {

@@ -6,11 +6,10 @@
 #include <string>
 #include <string_view>
 
+#include "lines/line_place.h"
 #include "system/system.h"
 
 namespace kalstream {
-
-class Archive;
 
 /// Lines as they come, from a descriptor until its end, or from a file that others append to, which
 /// has none. Holds no more than one line and a read in memory; of a longer line only the beginning.
@@ -39,9 +38,12 @@ class LineSource {
   /// A file, which can be gone back to, and no pipe.
   bool is_file() const { return is_file_; }
 
-  /// Where a file stands: what is needed to go on from there, on another machine as well.
-  void exchange(Archive& archive);
-  /// Goes on where exchange() has read that it stood; of a file that is followed, also in one that
+  /// Where a file stands: what is needed to go on from there, on another machine as well. Throws
+  /// std::runtime_error if the file cannot be read.
+  FilePlace place() const;
+  /// It stood there when it was left: go_on() will look for that place.
+  void set_place(const FilePlace& place) { place_ = place; }
+  /// Goes on where it stood; of a file that is followed, also in one that
   /// it was renamed to since, beside it. False, and from the start, if it is not the file that was
   /// read then, or none. Throws std::runtime_error if that cannot be told.
   bool go_on();
@@ -52,18 +54,6 @@ class LineSource {
   bool has_unfinished() const { return ended_ && at_ < buffer_.size(); }
 
  private:
-  // A checksum of a stretch of the file.
-  struct Stretch {
-    std::uint64_t length = 0;
-    std::uint64_t sum = 0;
-  };
-
-  struct Place {
-    std::uint64_t offset = 0;  // of the next line
-    Stretch head;              // the file's first bytes
-    Stretch tail;              // those before the offset: files of one kind begin alike
-  };
-
   bool take_line();
   bool refill();
   bool wait(std::chrono::milliseconds most);
@@ -89,7 +79,7 @@ class LineSource {
   std::chrono::steady_clock::time_point asked_ = std::chrono::steady_clock::now();
   std::chrono::steady_clock::time_point arrival_ = asked_;
   bool is_file_ = false;
-  Place place_;
+  FilePlace place_;  // the sums only where it was left
 };
 
 }  // namespace kalstream

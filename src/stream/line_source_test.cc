@@ -7,7 +7,6 @@
 #include <array>
 #include <fstream>
 
-#include "core/archive.h"
 #include "temporary_folder.h"
 
 namespace kalstream {
@@ -77,18 +76,16 @@ TEST(LineSource, GoesOnWhereTheDescriptorStands) {
   const int descriptor = ::open((folder.path / "d").c_str(), O_RDONLY);
   std::array<char, 8> skipped{};
   ASSERT_EQ(::read(descriptor, skipped.data(), skipped.size()), 8);
-  std::vector<std::byte> bytes;
+  FilePlace place;
   {
     LineSource source(descriptor, -1, 100);
     EXPECT_EQ(source.next(1s), Event::line);
     EXPECT_EQ(source.line(), "one");
-    Archive to(bytes);
-    source.exchange(to);
+    place = source.place();
   }
   ASSERT_EQ(::lseek(descriptor, 8, SEEK_SET), 8);
   LineSource again(descriptor, -1, 100);
-  Archive from{std::span<const std::byte>(bytes)};
-  again.exchange(from);
+  again.set_place(place);
   ASSERT_TRUE(again.go_on());
   EXPECT_EQ(again.next(1s), Event::line);
   EXPECT_EQ(again.line(), "two");
@@ -101,19 +98,17 @@ TEST(LineSource, ReadsARotatedFileToItsEnd) {
   const TemporaryFolder folder;
   const std::string header(2000, 'h');
   append(folder.path / "log", header + "\none\ntwo\n");
-  std::vector<std::byte> bytes;
+  FilePlace place;
   {
     LineSource source((folder.path / "log").string(), -1, 5000);
     for (int k = 0; k < 2; ++k) ASSERT_EQ(source.next(1s), Event::line);
-    Archive to(bytes);
-    source.exchange(to);
+    place = source.place();
   }
   append(folder.path / "log", "three\nfour");
   std::filesystem::rename(folder.path / "log", folder.path / "log.1");
   append(folder.path / "log", header + "\nnew\nand more, longer than before\n");
   LineSource again((folder.path / "log").string(), -1, 5000);
-  Archive from{std::span<const std::byte>(bytes)};
-  again.exchange(from);
+  again.set_place(place);
   ASSERT_TRUE(again.go_on());
   for (const std::string& expected : {std::string("two"), std::string("three"), std::string("four"),
                                       header, std::string("new")}) {
@@ -125,7 +120,7 @@ TEST(LineSource, ReadsARotatedFileToItsEnd) {
 TEST(LineSource, AnUnfinishedLineOfAFileCanWait) {
   const TemporaryFolder folder;
   append(folder.path / "d", "one\n51");
-  std::vector<std::byte> bytes;
+  FilePlace place;
   const auto open = [&] { return ::open((folder.path / "d").c_str(), O_RDONLY); };
   const int first = open();
   {
@@ -134,14 +129,12 @@ TEST(LineSource, AnUnfinishedLineOfAFileCanWait) {
     EXPECT_EQ(source.next(1s), Event::line);
     EXPECT_EQ(source.next(1s), Event::end);
     EXPECT_TRUE(source.has_unfinished());
-    Archive to(bytes);
-    source.exchange(to);
+    place = source.place();
   }
   append(folder.path / "d", "7.5\n");
   const int second = open();
   LineSource again(second, -1, 100);
-  Archive from{std::span<const std::byte>(bytes)};
-  again.exchange(from);
+  again.set_place(place);
   ASSERT_TRUE(again.go_on());
   EXPECT_EQ(again.next(1s), Event::line);
   EXPECT_EQ(again.line(), "517.5");
@@ -203,18 +196,16 @@ TEST(LineSource, GoesOnWhereAFileWasRead) {
   const TemporaryFolder folder;
   const auto file = folder.path / "log";
   append(file, "one\ntwo\nthree\n");
-  std::vector<std::byte> bytes;
+  FilePlace place;
   {
     LineSource source(file.string(), -1, 100);
     source.next(1s);
     source.next(1s);
-    Archive to(bytes);
-    source.exchange(to);
+    place = source.place();
   }
   const auto go_on = [&](const std::filesystem::path& path) {
     LineSource source(path.string(), -1, 100);
-    Archive from{std::span<const std::byte>(bytes)};
-    source.exchange(from);
+    source.set_place(place);
     const bool same = source.go_on();
     EXPECT_EQ(source.next(1s), Event::line);
     return std::pair(same, std::string(source.line()));

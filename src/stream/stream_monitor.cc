@@ -12,66 +12,67 @@
 
 namespace kalstream {
 
-StreamMonitor::StreamMonitor(MonitorOptions options, const Origin& source)
-    : options_(std::move(options)), source_(source) {
+StreamMonitor::StreamMonitor(MonitorOptions options, const Source& source,
+                             const RecordPosition& position)
+    : options_(std::move(options)), source_(source), position_(position) {
   if (options_.metrics_port) server_ = std::make_unique<MetricsServer>(*options_.metrics_port);
   if (!options_.metrics_file.empty()) require_writable(options_.metrics_file);
 }
 
-void StreamMonitor::begin(const Engine& engine) {
+void StreamMonitor::began(const Engine& engine) {
   const double coverage = engine.options().model.coverage;
   WatchOptions watching;
   if (coverage > 0) watching.nominal_coverage = coverage;
   if (!engine.has_keys()) watch_.emplace(engine.schema().input_names(), watching);
   samples_at_publication_ = engine.counts().samples;
-  if (options_.observer != nullptr) options_.observer->began(engine);
+  max_delay_ = engine.options().model.max_delay;
 }
 
-void StreamMonitor::answered(const Answer& answer, const Engine& engine) {
-  if (answer.status == Answer::Status::refused) warn(Warning::refused_line, answer.reason);
-  if (!answer.reason.empty() && answer.status != Answer::Status::refused)
+void StreamMonitor::answered(const Answer& answer, std::string_view) {
+  if (answer.status == Answer::Status::refused)
+    warn(Warning::refused_line, fmt::format("{}: {}", position_.text(), answer.reason));
+  else if (!answer.reason.empty())
     warn(Warning::untimely_sample,
-         fmt::format("{}: {} is not learnt: {}", source_.place(), answer.time, answer.reason));
+         fmt::format("{}: {} is not learnt: {}", position_.text(), answer.time, answer.reason));
   else if (answer.status == Answer::Status::late)
     warn(
         Warning::late_label,
         fmt::format("{}: no sample {} waits for a target: it is unknown, has one, or is older than "
                     "--max-delay {}",
-                    source_.place(), answer.id, engine.options().model.max_delay));
-  if (options_.observer != nullptr) options_.observer->answered(answer, engine);
+                    position_.text(), answer.id, max_delay_));
 }
 
-void StreamMonitor::delivered(Clock::time_point arrival) {
-  latency_.record(std::chrono::duration<double>(Clock::now() - arrival).count());
+void StreamMonitor::delivered(Clock::time_point since) {
+  latency_.record(std::chrono::duration<double>(Clock::now() - since).count());
 }
 
 void StreamMonitor::took(std::span<const double> x) {
   if (watch_) warn(watch_->look_at_inputs(x));
 }
 
-void StreamMonitor::scored(std::span<const double> d_hat, std::span<const Interval> interval,
-                           std::span<const double> d) {
+void StreamMonitor::scored(std::uint64_t, std::span<const double> d_hat,
+                           std::span<const Interval> interval, std::span<const double> d) {
   if (!watch_) return;
   warn(watch_->look_at_error(d_hat, d));
   for (std::size_t k = 0; k < interval.size(); ++k)
     if (!std::isnan(interval[k].low)) warn(watch_->look_at_interval(interval[k].holds(d[k])));
 }
 
-void StreamMonitor::stepped(const StepReport& report) {
+void StreamMonitor::stepped(std::uint64_t, const StepReport& report) {
   if (!is_rejected(report.status)) return;
   warn(Warning::rejected_update, fmt::format("{}: the learner could not use the sample: {}",
-                                             source_.place(), to_string(report.status)));
+                                             position_.text(), to_string(report.status)));
 }
 
 void StreamMonitor::warn(Warning kind, std::string_view text) {
   const auto line = notices_.add(kind, text, Clock::now());
   if (!line) return;
-  say(*line);
-  if (options_.observer != nullptr) options_.observer->warned(kind, *line);
+  options_.say(*line);
+  if (options_.observer != nullptr) options_.observer->warned(to_string(kind), *line);
 }
 
 void StreamMonitor::warn(Watch::Findings findings) {
-  for (const Finding& f : findings) warn(f.kind, fmt::format("{}: {}", source_.place(), f.text));
+  for (const Finding& f : findings) warn(f.kind, fmt::format("{}: {}", position_.text(), f.text));
 }
 
 void StreamMonitor::look_at_clock(const Engine& engine, const Checkpoints* checkpoints,
@@ -89,7 +90,7 @@ void StreamMonitor::look_at_clock(const Engine& engine, const Checkpoints* check
   if (server_ || !options_.metrics_file.empty()) publish(status(engine, checkpoints));
   if (options_.observer != nullptr) options_.observer->looked(engine, status(engine, checkpoints));
   if (const std::string text = notices_.due(now); !text.empty())
-    say(text.substr(0, text.size() - 1));
+    options_.say(text.substr(0, text.size() - 1));
 }
 
 void StreamMonitor::publish(const StreamStatus& status) {
@@ -105,7 +106,8 @@ void StreamMonitor::publish(const StreamStatus& status) {
 }
 
 void StreamMonitor::finish() {
-  if (const std::string rest = notices_.rest(); !rest.empty()) say(rest.substr(0, rest.size() - 1));
+  if (const std::string rest = notices_.rest(); !rest.empty())
+    options_.say(rest.substr(0, rest.size() - 1));
 }
 
 StreamStatus StreamMonitor::status(const Engine& engine, const Checkpoints* checkpoints) const {

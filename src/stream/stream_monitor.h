@@ -15,51 +15,40 @@
 #include "monitor/status.h"
 #include "monitor/watch.h"
 #include "ports/ports.h"
+#include "session/session.h"
 
 namespace kalstream {
 
 class Checkpoints;
-
-/// Sees all that can be seen of a stream, besides its monitor.
-class StreamObserver {
- public:
-  virtual ~StreamObserver() = default;
-  /// Its fields are known.
-  virtual void began(const Engine& engine) = 0;
-  virtual void answered(const Answer& answer, const Engine& engine) = 0;
-  /// About once a second.
-  virtual void looked(const Engine& engine, const StreamStatus& status) = 0;
-  virtual void warned(Warning kind, const std::string& text) = 0;
-};
 
 struct MonitorOptions {
   std::filesystem::path metrics_file;  ///< empty: none
   std::optional<std::uint16_t> metrics_port;
   /// Takes what a person should read, a line without its end.
   std::function<void(const std::string&)> say = [](const std::string&) {};
-  StreamObserver* observer = nullptr;
+  /// Is told of warnings and of the status.
+  StreamListener* observer = nullptr;
 };
 
-class StreamMonitor final : public EngineListener {
+class StreamMonitor final : public StreamListener {
  public:
-  /// Throws std::runtime_error for a metrics file or port that cannot be used.
-  StreamMonitor(MonitorOptions options, const Origin& source);
-
-  /// The stream is settled.
-  void begin(const Engine& engine);
+  /// `position` is that of the record being processed. Throws std::runtime_error for a metrics file
+  /// or port that cannot be used.
+  StreamMonitor(MonitorOptions options, const Source& source, const RecordPosition& position);
 
   /// How long it took to answer a record and to learn from it, without the time it had waited.
   void worked(double seconds) { work_.record(seconds); }
-  /// A record is answered; …
-  void answered(const Answer& answer, const Engine& engine);
-  /// … and the answer to one that came then has gone out.
-  void delivered(std::chrono::steady_clock::time_point arrival);
+  /// The answer to a record that came then has gone out.
+  void delivered(std::chrono::steady_clock::time_point since);
+
+  void began(const Engine& engine) override;
   void took(std::span<const double> x) override;
-  void scored(std::span<const double> d_hat, std::span<const Interval> interval,
-              std::span<const double> d) override;
-  void stepped(const StepReport& report) override;
+  void scored(std::uint64_t sample, std::span<const double> d_hat,
+              std::span<const Interval> interval, std::span<const double> d) override;
+  void stepped(std::uint64_t sample, const StepReport& report) override;
+  void answered(const Answer& answer, std::string_view text) override;
+  void remarked(const std::string& text) override { options_.say(text); }
   void warn(Warning kind, std::string_view text);
-  void say(const std::string& text) const { options_.say(text); }
 
   /// Publishes metrics once a second, or `now`, and says what was held back.
   void look_at_clock(const Engine& engine, const Checkpoints* checkpoints, bool now = false);
@@ -76,7 +65,9 @@ class StreamMonitor final : public EngineListener {
   void publish(const StreamStatus& status);
 
   MonitorOptions options_;
-  const Origin& source_;
+  const Source& source_;
+  const RecordPosition& position_;
+  std::size_t max_delay_ = 0;   // of the stream
   std::optional<Watch> watch_;  // of the only model
   Notices notices_;
   LatencyHistogram latency_;

@@ -29,13 +29,13 @@
 
 #include "core/rng.h"
 #include "data/dataset.h"
-#include "data/record_reader.h"
 #include "engine/engine.h"
 #include "kalstream/forecaster.h"
 #include "kalstream/settings.h"
 #include "kalstream/snapshot.h"
 #include "kalstream/surprise.h"
-#include "stream/answers.h"
+#include "lines/record_reader.h"
+#include "session/answers.h"
 #include "stream/stream_settings.h"
 
 using namespace kalstream;
@@ -216,9 +216,9 @@ class StreamCase {
     ++line_;
     const Answer* answer = nullptr;
     try {
-      if (reader_.read(text, record_)) answer = engine_.take(record_);
+      if (reader_.read(text, record_)) answer = engine_.take({.record = record_});
     } catch (const DataError& error) {
-      answer = engine_.refuse(error.what());
+      answer = engine_.take({.is_problem = true, .problem = error.what()});
     }
     std::string written;
     if (answer != nullptr) write(*answer, written);

@@ -9,15 +9,7 @@
 #include "schema/dialect.h"
 
 namespace kalstream {
-namespace {
-
-struct Deaf final : ModelListener {
-  void scored(std::span<const double>, std::span<const Interval>,
-              std::span<const double>) override {}
-  void stepped(const StepReport&) override {}
-};
-
-}  // namespace
+namespace {}  // namespace
 }  // namespace kalstream
 
 KALSTREAM_FUZZ(checkpoint) {
@@ -31,7 +23,7 @@ KALSTREAM_FUZZ(checkpoint) {
     try {
       Archive from(bytes, format);
       const auto model = StreamModel::load(from, nullptr, most_memory);
-      Deaf deaf;
+      StreamListener deaf;
       const std::size_t n = model->learner().inputs();
       for (int t = 0; t < 4; ++t) {
         Sample s{.kind = Sample::Kind::inputs, .id = "a", .x = std::vector<double>(n, t)};

@@ -1,8 +1,8 @@
 // Lines as records, and records as samples; the first byte chooses what is known before.
 #include "core/archive.h"
 #include "data/dataset.h"
-#include "data/record_reader.h"
 #include "fuzz.h"
+#include "lines/record_reader.h"
 #include "schema/rules.h"
 #include "schema/sample.h"
 

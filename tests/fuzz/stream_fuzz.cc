@@ -1,13 +1,13 @@
 // Lines of a live stream: read, answered and learnt; the first byte chooses what is asked for.
 #include "core/archive.h"
 #include "data/dataset.h"
-#include "data/record_reader.h"
 #include "engine/engine.h"
 #include "fuzz.h"
 #include "kalstream/snapshot.h"
+#include "lines/record_reader.h"
 #include "schema/rules.h"
+#include "session/answers.h"
 #include "stores/memory_store.h"
-#include "stream/answers.h"
 
 KALSTREAM_FUZZ(stream) {
   using namespace kalstream;
@@ -39,9 +39,9 @@ KALSTREAM_FUZZ(stream) {
     at = end + 1;
     const Answer* answer = nullptr;
     try {
-      if (reader.read(line, record)) answer = engine.take(record);
+      if (reader.read(line, record)) answer = engine.take({.record = record});
     } catch (const DataError& error) {
-      answer = engine.refuse(error.what());
+      answer = engine.take({.is_problem = true, .problem = error.what()});
     } catch (const std::invalid_argument&) {
       return;
     }

@@ -21,7 +21,6 @@
 #include "stores/folder_store.h"
 #include "stream/driver.h"
 #include "stream/line_records.h"
-#include "stream/text_sink.h"
 #include "support.h"
 #include "temporary_folder.h"
 
@@ -95,26 +94,25 @@ class Awaited final : public StateStore {
 };
 
 /// Answers in a text, each written when no commit is under way; says which was the last.
-class OneAfterTheOther final : public Sink {
+class OneAfterTheOther final : public LineOutput {
  public:
   using Then = std::function<void(int id)>;
 
-  OneAfterTheOther(TextSink& sink, const Awaited& store, Then then)
-      : sink_(sink), store_(store), then_(std::move(then)) {}
+  OneAfterTheOther(int out, const Signals& signals, System& system, const Awaited& store, Then then)
+      : LineOutput(out, signals, system), store_(store), then_(std::move(then)) {}
 
-  void write(const Answer& answer) override {
-    id_ = std::stoi(std::string(answer.id));
-    sink_.write(answer);
+  void write(std::string_view lines) override {
+    id_ = json::parse(lines)["id"];
+    LineOutput::write(lines);
   }
   bool flush(const std::function<void()>& meanwhile) override {
     while (store_.is_committing()) meanwhile();
-    const bool gone = sink_.flush(meanwhile);
+    const bool gone = LineOutput::flush(meanwhile);
     then_(id_);
     return gone;
   }
 
  private:
-  TextSink& sink_;
   const Awaited& store_;
   Then then_;
   int id_ = 0;
@@ -156,12 +154,11 @@ class Place {
     Driver driver(options(), source, &awaited, signals);
     driver.resume();
     if (scenario_.followed) follow_up(static_cast<int>(source.line()) - 1);
-    TextSink text(out.get(), true, source, driver.engine(), signals, answering);
-    OneAfterTheOther sink(text, awaited, [&](int id) {
+    OneAfterTheOther output(out.get(), signals, answering, awaited, [&](int id) {
       if (scenario_.followed) follow_up(id);
       then(id);
     });
-    driver.run(sink);
+    driver.run(output);
   }
 
   const fs::path& path() const { return folder_.path; }

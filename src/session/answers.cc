@@ -1,4 +1,4 @@
-#include "stream/answers.h"
+#include "session/answers.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "data/csv_writer.h"
+#include "lines/csv_field.h"
 #include "engine/engine.h"
 
 namespace kalstream {
@@ -109,8 +109,10 @@ void AnswerWriter::write(const Answer& answer, std::string& to) const {
 
 void AnswerWriter::write_json(const Answer& a, std::string& to) const {
   if (a.status == Answer::Status::refused) {
-    fmt::format_to(std::back_inserter(to), "{{\"line\":{},\"status\":\"refused\",\"error\":{}}}",
-                   a.line, json_text(a.reason));
+    const std::string place =
+        shape_.source.empty() ? "" : fmt::format("{}:{}: ", shape_.source, a.line);
+    fmt::format_to(std::back_inserter(to), "{{\"{}\":{},\"status\":\"refused\",\"error\":{}}}",
+                   shape_.position, a.line, json_text(place + std::string(a.reason)));
     return;
   }
   to += '{';
@@ -194,7 +196,7 @@ void AnswerWriter::write_csv(const Answer& a, std::string& to) const {
     if (!text.empty()) to += csv_field(text);
   };
   add_name(a.id);
-  if (shape_.keys) add_name(a.key);
+  if (shape_.keys) add_name(a.status == Answer::Status::refused ? "" : a.key);
   if (shape_.times) add_name(a.time);
   fmt::format_to(std::back_inserter(to), ",{}", to_string(a.status));
   if (shape_.held) fmt::format_to(std::back_inserter(to), ",{}", a.held);

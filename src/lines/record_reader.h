@@ -6,8 +6,10 @@
 #include <string_view>
 #include <vector>
 
-#include "data/delimited.h"
-#include "data/json_record.h"
+#include "lines/delimited.h"
+#include "lines/json_record.h"
+#include "schema/arrival.h"
+#include "schema/data_error.h"
 #include "schema/dialect.h"
 #include "schema/record.h"
 
@@ -25,6 +27,17 @@ class RecordReader {
   /// `line` comes without its end. False for one that says nothing: blank, a comment, a header.
   /// Throws DataError, without a place, for one that cannot be read; that changes nothing.
   bool read(std::string_view line, Record& record);
+
+  /// The same into an arrival, which says why a line cannot be read.
+  void read(std::string_view line, Arrival& arrival) {
+    arrival.is_problem = false;
+    try {
+      if (!read(line, arrival.record)) arrival.record.clear();
+    } catch (const DataError& error) {
+      arrival.is_problem = true;
+      arrival.problem = error.what();
+    }
+  }
 
   const Dialect& dialect() const { return dialect_; }
   /// What lines say no longer depends on those before them, as long as the dialect stays the same:

@@ -1,4 +1,4 @@
-#include "data/record_reader.h"
+#include "lines/record_reader.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "core/archive.h"
-#include "data/dataset.h"
+#include "schema/data_error.h"
 #include "kalstream/snapshot.h"
 
 namespace kalstream {

@@ -1,4 +1,4 @@
-// A line of JSON as a record. Internal to src/data.
+// A line of JSON as a record. Internal to src/lines.
 #pragma once
 
 #include <string>

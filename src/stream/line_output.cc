@@ -1,4 +1,4 @@
-#include "stream/text_sink.h"
+#include "stream/line_output.h"
 
 #include <algorithm>
 #include <array>
@@ -8,15 +8,14 @@
 
 namespace kalstream {
 
-TextSink::TextSink(int out, std::optional<bool> json, const Source& source, const Engine& engine,
-                   const Signals& signals, System& system)
-    : system_(system), out_(out), json_(json), source_(source), engine_(engine), signals_(signals) {
+LineOutput::LineOutput(int out, const Signals& signals, System& system)
+    : system_(system), out_(out), signals_(signals) {
   end_line();
 }
 
 // A disk that was full, or a kill, may have left the beginning of an answer in the file: the next
 // one begins on a line of its own.
-void TextSink::end_line() {
+void LineOutput::end_line() {
   struct stat now = {};
   is_file_ = system_.status(out_, now) == 0 && S_ISREG(now.st_mode);
   if (!is_file_ || now.st_size == 0) return;
@@ -26,33 +25,7 @@ void TextSink::end_line() {
   if (file && system_.read_at(file.get(), &last, 1, before_end) == 1 && last != '\n') text_ = "\n";
 }
 
-void TextSink::begin() {
-  writer_.emplace(shape_of(engine_, is_json()));
-  const bool is_first = engine_.counts().samples + engine_.counts().late <= 1;
-  if (is_first) writer_->write_header(text_);
-}
-
-void TextSink::write(const Answer& answer) {
-  if (!writer_ && engine_.settled() && answer.status != Answer::Status::refused) begin();
-  if (writer_)
-    writer_->write(answer, text_);
-  else if (is_json())
-    AnswerWriter({.json = true}).write(answer, text_);
-  // In CSV nothing can be said before the columns are known.
-}
-
-void TextSink::prepare(const Answer& answer, std::string& text) const {
-  if (writer_) writer_->write(answer, text);
-}
-
-void TextSink::write_prepared(const Answer& answer, const std::string& text) {
-  if (text.empty())
-    write(answer);
-  else
-    text_ += text;
-}
-
-bool TextSink::flush(const std::function<void()>& meanwhile) {
+bool LineOutput::flush(const std::function<void()>& meanwhile) {
   constexpr std::size_t at_once = 4096;  // of a pipe that has room for any, there is for so much
   std::size_t done = 0;
   while (done < text_.size() && (is_file_ || wait_for_reader(meanwhile))) {
@@ -69,7 +42,7 @@ bool TextSink::flush(const std::function<void()>& meanwhile) {
 }
 
 // To write would wait, too, but nothing could be done meanwhile. False: it is told to stop.
-bool TextSink::wait_for_reader(const std::function<void()>& meanwhile) {
+bool LineOutput::wait_for_reader(const std::function<void()>& meanwhile) {
   constexpr int milliseconds = 50;
   std::array<pollfd, 2> of{pollfd{out_, POLLOUT, 0}, pollfd{signals_.descriptor(), POLLIN, 0}};
   std::size_t watched = of.size();

@@ -1,11 +1,11 @@
-#include "data/json_record.h"
+#include "lines/json_record.h"
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdint>
 
-#include "data/dataset.h"
+#include "schema/data_error.h"
 
 namespace kalstream {
 namespace {

@@ -1,4 +1,4 @@
-#include "data/delimited.h"
+#include "lines/delimited.h"
 
 #include <algorithm>
 #include <charconv>
@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "data/dataset.h"
+#include "schema/data_error.h"
 #include "schema/dialect.h"
 #include "schema/timestamp.h"
 #include "schema/value.h"

@@ -1,8 +1,8 @@
-#include "data/record_reader.h"
+#include "lines/record_reader.h"
 
 #include <algorithm>
 
-#include "data/dataset.h"
+#include "schema/data_error.h"
 
 namespace kalstream {
 namespace {

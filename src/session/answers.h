@@ -23,6 +23,10 @@ class AnswerWriter {
     std::size_t horizon = 0;
     std::vector<std::string> targets;
     bool classes = false;  ///< the target is one
+    /// Of refusals: the name of the source, which stands before their reasons (empty: none does),
+    /// and what their position in it is called.
+    std::string source = {};
+    const char* position = "line";
   };
 
   AnswerWriter() = default;
