@@ -7,7 +7,6 @@ namespace kalstream {
 void FilePlace::exchange(Archive& archive) {
   archive.count(offset);
   for (Stretch* stretch : {&head, &tail}) {
-    if (stretch == &tail && archive.format() < 3) break;
     archive.count(stretch->length, Stretch::longest);
     archive.word(stretch->sum);
   }
