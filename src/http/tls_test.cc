@@ -78,7 +78,7 @@ std::string ask_by_tls(std::uint16_t port, const std::string& request) {
     all.append(part, static_cast<std::size_t>(n));
   gnutls_deinit(session);
   gnutls_certificate_free_credentials(credentials);
-  close(client);
+  ::close(client);
   return all;
 }
 
@@ -106,7 +106,7 @@ TEST(ThreadsHttpTls, IsSpoken) {
   for (ssize_t n = 0; (n = recv(plain, part, sizeof(part), 0)) > 0;)
     said.append(part, static_cast<std::size_t>(n));
   EXPECT_EQ(said.find("HTTP"), std::string::npos);
-  close(plain);
+  ::close(plain);
 }
 
 TEST(ThreadsHttpTls, ACertificateThatIsNoneIsRefused) {

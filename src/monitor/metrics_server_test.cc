@@ -24,7 +24,7 @@ class Visitor {
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     connected_ = connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0;
   }
-  ~Visitor() { close(socket_); }
+  ~Visitor() { ::close(socket_); }
   Visitor(const Visitor&) = delete;
   Visitor& operator=(const Visitor&) = delete;
 
@@ -184,7 +184,7 @@ TEST(ThreadsMetricsServer, FetchingFromTheSilentEnds) {
   ASSERT_EQ(getsockname(silent, reinterpret_cast<sockaddr*>(&address), &size), 0);
   EXPECT_THROW(fetch_metrics(ntohs(address.sin_port), "127.0.0.1", std::chrono::milliseconds(50)),
                std::runtime_error);
-  close(silent);
+  ::close(silent);
 }
 
 }  // namespace

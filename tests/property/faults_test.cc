@@ -65,14 +65,11 @@ std::string content(const fs::path& path) {
 std::string sum(std::string_view text) { return std::to_string(fnv1a(text)); }
 
 /// Counts the checkpoints of which the driver knows how they ended.
-class Outcomes final : public StreamObserver {
+class Outcomes final : public StreamListener {
  public:
-  void began(const Engine&) override {}
-  void answered(const Answer&, const Engine&) override {}
   void looked(const Engine&, const StreamStatus& status) override {
     known_ = status.checkpoints_written + status.checkpoint_failures;
   }
-  void warned(Warning, const std::string&) override {}
 
   std::uint64_t known() const { return known_; }
 
@@ -230,7 +227,7 @@ class Place {
     if (id == lines - 1) ::raise(SIGTERM);
   }
 
-  DriverOptions options(StreamObserver* observer) {
+  DriverOptions options(StreamListener* observer) {
     DriverOptions options;
     options.engine.fields.key = scenario_.keyed ? "k" : "";
     options.engine.fields.inputs = {"a"};
