@@ -634,7 +634,7 @@ TEST(Engine, BeginsWithWhatAnotherHasLearnt) {
   Stream first(options());
   for (int t = 0; t < 100; ++t) first.line(sample(t, ",\"extra\":1"));
   EngineOptions o = options();
-  o.start = first.engine().models()->only()->learner().clone();
+  o.start = std::make_shared<CalibratedLearner>(first.engine().models()->only()->learner().clone());
   o.start_schema = first.engine().schema();
   Stream next(o);
   const auto said = next.line(R"({"new":3,"extra":1,"target":20,"a":0})");

@@ -1,32 +1,39 @@
 #include "session/answers.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
-#include <iterator>
-#include <nlohmann/json.hpp>
 
-#include "lines/csv_field.h"
+#include "core/json_text.h"
 #include "engine/engine.h"
+#include "lines/csv_field.h"
 
 namespace kalstream {
 namespace {
 
 void append(std::string& to, double v, const char* none) {
   if (std::isfinite(v))
-    fmt::format_to(std::back_inserter(to), "{}", v);
+    append_number(to, v);
   else
     to += none;
 }
 
-std::string json_text(std::string_view text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+void append_count(std::string& to, std::uint64_t n) { to += std::to_string(n); }
+
+/// "name":
+void append_field(std::string& to, const char* name) {
+  to += '"';
+  to += name;
+  to += "\":";
 }
 
 // A number that was written as one goes out as it came in.
 void append_name(std::string& to, const char* name, std::string_view text, bool is_text) {
-  fmt::format_to(std::back_inserter(to), "\"{}\":{},", name, is_text ? json_text(text) : text);
+  append_field(to, name);
+  if (is_text)
+    append_json_text(to, text);
+  else
+    to += text;
+  to += ',';
 }
 
 // One thing per target: itself if there is but one, else a list.
@@ -109,24 +116,39 @@ void AnswerWriter::write(const Answer& answer, std::string& to) const {
 
 void AnswerWriter::write_json(const Answer& a, std::string& to) const {
   if (a.status == Answer::Status::refused) {
-    const std::string place =
-        shape_.source.empty() ? "" : fmt::format("{}:{}: ", shape_.source, a.line);
-    fmt::format_to(std::back_inserter(to), "{{\"{}\":{},\"status\":\"refused\",\"error\":{}}}",
-                   shape_.position, a.line, json_text(place + std::string(a.reason)));
+    std::string why;
+    if (!shape_.source.empty()) why = shape_.source + ':' + std::to_string(a.line) + ": ";
+    to += '{';
+    append_field(to, shape_.position);
+    append_count(to, a.line);
+    to += ",\"status\":\"refused\",\"error\":";
+    append_json_text(to, why.append(a.reason));
+    to += '}';
     return;
   }
   to += '{';
-  if (a.sample > 0) fmt::format_to(std::back_inserter(to), "\"sample\":{},", a.sample);
+  if (a.sample > 0) {
+    append_field(to, "sample");
+    append_count(to, a.sample);
+    to += ',';
+  }
   if (!a.id.empty()) append_name(to, "id", a.id, a.id_is_text);
   if (shape_.keys) append_name(to, "key", a.key, true);
   if (!a.time.empty()) append_name(to, "time", a.time, a.time_is_text);
-  fmt::format_to(std::back_inserter(to), "\"status\":\"{}\"", to_string(a.status));
-  if (!a.reason.empty())
-    fmt::format_to(std::back_inserter(to), ",\"reason\":{}", json_text(a.reason));
-  if (a.held > 0) fmt::format_to(std::back_inserter(to), ",\"held\":{}", a.held);
+  append_field(to, "status");
+  append_json_text(to, to_string(a.status));
+  if (!a.reason.empty()) {
+    to += ",\"reason\":";
+    append_json_text(to, a.reason);
+  }
+  if (a.held > 0) {
+    to += ",\"held\":";
+    append_count(to, a.held);
+  }
   const auto part = [&](const char* name, auto values, const auto& append_all) {
     if (values.empty()) return;
-    fmt::format_to(std::back_inserter(to), ",\"{}\":", name);
+    to += ',';
+    append_field(to, name);
     append_all(to, values);
   };
   const std::size_t n_d = std::max<std::size_t>(1, a.prediction.size());
@@ -140,7 +162,7 @@ void AnswerWriter::write_json(const Answer& a, std::string& to) const {
   }
   part("surprise", a.surprise, append_numbers);
   if (shape_.anomalies && !a.surprise.empty())
-    fmt::format_to(std::back_inserter(to), ",\"anomaly\":{}", a.anomaly);
+    to += a.anomaly ? ",\"anomaly\":true" : ",\"anomaly\":false";
   part("forecast_time", a.forecast_time, [&](std::string& text, auto times) {
     text += '[';
     for (std::size_t h = 0; h < times.size(); ++h) {
@@ -166,7 +188,7 @@ void AnswerWriter::write_header(std::string& to) const {
   const bool one = shape_.targets.size() == 1;
   const auto add = [&](const std::string& what) {
     for (const std::string& target : shape_.targets)
-      to += ',' + csv_field(one ? what : fmt::format("{}_{}", what, target));
+      to += ',' + csv_field(one ? what : what + '_' + target);
   };
   const auto add_bounds = [&](const std::string& what) {
     add(what);
@@ -182,15 +204,16 @@ void AnswerWriter::write_header(std::string& to) const {
   if (shape_.surprise) add("surprise");
   if (shape_.anomalies) to += ",anomaly";
   for (std::size_t h = 1; h <= shape_.horizon; ++h) {
-    if (shape_.times) to += fmt::format(",forecast_{}_time", h);
-    add_bounds(fmt::format("forecast_{}", h));
+    const std::string name = "forecast_" + std::to_string(h);
+    if (shape_.times) to += ',' + name + "_time";
+    add_bounds(name);
   }
   to += '\n';
 }
 
 void AnswerWriter::write_csv(const Answer& a, std::string& to) const {
   const std::size_t n_d = shape_.targets.size();
-  if (a.sample > 0) fmt::format_to(std::back_inserter(to), "{}", a.sample);
+  if (a.sample > 0) append_count(to, a.sample);
   const auto add_name = [&](std::string_view text) {
     to += ',';
     if (!text.empty()) to += csv_field(text);
@@ -198,8 +221,12 @@ void AnswerWriter::write_csv(const Answer& a, std::string& to) const {
   add_name(a.id);
   if (shape_.keys) add_name(a.status == Answer::Status::refused ? "" : a.key);
   if (shape_.times) add_name(a.time);
-  fmt::format_to(std::back_inserter(to), ",{}", to_string(a.status));
-  if (shape_.held) fmt::format_to(std::back_inserter(to), ",{}", a.held);
+  to += ',';
+  to += to_string(a.status);
+  if (shape_.held) {
+    to += ',';
+    append_count(to, a.held);
+  }
   const auto add = [&](bool there, const auto& value) {
     for (std::size_t k = 0; k < n_d; ++k) {
       to += ',';

@@ -60,14 +60,8 @@ class Stream:
             raise TypeError("target, inputs, category and time name columns; an array has none")
         else:
             self.data = _data.arrays(X, y)
-        self.data.fill_elapsed()
-        self.known = known_ahead(self.data, future)
-        ahead = self.known if any(self.known) else []
-        self.data.use_rows_ahead(ahead)
-        self.held = self.data.hold(ahead) if missing == "hold" else 0
-        self.remarks = self.data.remarks
-        if horizon > 0 and (held := held_ahead(self.data, self.known)):
-            self.remarks = [*self.remarks, held]
+        self.hold = missing == "hold"
+        self.future = future_of(self.data, future)
         self.single = self.data.outputs == 1 if _named(X, y) else np.ndim(y) == 1
 
 
@@ -75,28 +69,20 @@ def _named(X: Any, y: Any) -> bool:
     return _data.is_path(X) or _data.is_table(X) or (X is None and _data.is_table(y))
 
 
-def known_ahead(data: _core.Dataset, future: Future) -> list[bool]:
-    """For every input whether it is known ahead of its time."""
+def future_of(data: _core.Dataset, future: Future) -> list[str]:
+    """The inputs that are known ahead of their time, by name or number from 1."""
     if future is None or future is False:
-        return [False] * data.inputs
+        return []
     if future is True:
-        return [True] * data.inputs
+        return list(data.schema.inputs if data.schema.fields else data.input_names)
     names = _data._names(future)
     if data.schema.fields:
-        return data.known_ahead(names)
+        data.check_future(names)
+        return names
     unknown = [name for name in names if not (name.isdecimal() and 1 <= int(name) <= data.inputs)]
     if unknown:
         raise ValueError(f"future: an array has no column {unknown[0]!r}; they are numbered from 1 to {data.inputs}")
-    return [str(k + 1) in names for k in range(data.inputs)]
-
-
-def held_ahead(data: _core.Dataset, known: list[bool]) -> str:
-    """Which inputs a forecast holds at their last values, in words; empty: none."""
-    if data.schema.fields:
-        return data.held_ahead(known).replace("--future", "future=")
-    if all(known):
-        return ""
-    return "forecasts hold inputs at their last values; name those known ahead with future="
+    return names
 
 
 def periods_of(periods: Periods) -> list[float] | None:
@@ -124,6 +110,7 @@ def evaluation(
     periods: Periods,
     surprise: bool = False,
     alarm_rate: float = 0.0,
+    delay: int = 0,
 ) -> _core.EvaluationOptions:
     if horizon > LONGEST_HORIZON:
         raise ValueError(f"horizon: at most {LONGEST_HORIZON} rows ahead, not {horizon}")
@@ -136,10 +123,12 @@ def evaluation(
         _size("weight_points", weight_points, 0),
         coverage,
         bool(keep_forecasts),
-        stream.known if any(stream.known) else [],
+        stream.future,
         periods_of(periods),
         bool(surprise),
         float(alarm_rate),
+        stream.hold,
+        _size("delay", delay, 0),
     )
 
 
@@ -191,7 +180,7 @@ class Run:
     periods: list[float]  #: in rows, that the learner reckons with
     rejected_updates: int
     update_fraction: float  #: updates applied, of those that were possible
-    seconds: float  #: in predict, learn and advance
+    seconds: float  #: from the first row to the last
     expert_names: list[str]  #: of a mixture
     weights: dict[str, float]  #: how much each expert counts in the end, the heaviest first
     weight_rows: Array  #: where weight_path was taken
@@ -202,7 +191,8 @@ class Run:
     input_names: list[str]
     target_names: list[str]
     held: int  #: missing inputs that the last value stood in for
-    labels: int  #: rows of a file with but the target of an earlier one: not learnt here
+    labels: int  #: rows of a file with but the target of an earlier one
+    late_labels: int  #: of them, those for which no row waited
     remarks: list[str]  #: what was left out and why, and what was guessed about fields
 
     @property
@@ -293,12 +283,12 @@ def run_of(raw: dict[str, Any], learner: Learner | None, names: list[str], strea
 
     arrays = {
         name: shaped(raw.pop(name, None))
-        for name in ("predictions", "low", "high", "surprise", "forecasts", "forecast_low", "forecast_high")
+        for name in ("y", "predictions", "low", "high", "surprise", "forecasts", "forecast_low", "forecast_high")
     }
     scores = [TargetScore(**score) for score in raw.pop("targets")]
+    remarks = [remark.replace("--future", "future=") for remark in raw.pop("remarks")]
     return Run(
         learner=learner,
-        y=shaped(data.y[:rows]),  # type: ignore[arg-type]
         targets=dict(zip(data.target_names, scores)),
         expert_names=names,
         weights=dict(sorted(zip(names, final), key=lambda pair: -pair[1])),
@@ -309,10 +299,8 @@ def run_of(raw: dict[str, Any], learner: Learner | None, names: list[str], strea
         rows=data.lines[:rows],
         input_names=data.input_names,
         target_names=data.target_names,
-        held=stream.held,
         labels=data.labels,
-        step=data.step,
-        remarks=stream.remarks,
+        remarks=[*data.remarks, *(remark for remark in remarks if "the step between samples is" not in remark)],
         **arrays,  # type: ignore[arg-type]
         **raw,
     )

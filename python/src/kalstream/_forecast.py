@@ -8,7 +8,7 @@ from typing import Any
 
 from . import _core, _data
 from ._data import Fields, Path
-from ._evaluation import Future, Periods, Stream, held_ahead, known_ahead, periods_of
+from ._evaluation import Future, Periods, Stream, evaluation, future_of
 from ._learner import Learner, Table, _size
 from ._numpy import np
 
@@ -69,23 +69,15 @@ class _Outlook:
             category=category,
             time=time,
             columns=columns,
-            missing="refuse",
+            missing=missing,
             steps=0,
             horizon=0,
             like=like,
         )
         data = stream.data
-        known = known_ahead(data, named)
-        ahead = known if any(known) else []
-        data.use_rows_ahead(ahead)
-        if missing == "hold":
-            data.hold(ahead)
-        elif missing != "refuse":
-            raise ValueError(f"missing: 'refuse' or 'hold' expected, not {missing!r}")
         self.notes = list(data.remarks)
         if elapsed or (elapsed is None and like is None and data.is_irregular):
             data.add_elapsed()
-            known = known_ahead(data, named)
             self.notes.append("rows come at no regular times: the time since the row before is an input")
         if isinstance(learner, str):
             learner = Learner(learner, inputs=data.inputs, outputs=data.outputs, coverage=None, **options)
@@ -95,24 +87,20 @@ class _Outlook:
         self.learner = learner
         self.data = data
         self.X = X
-        raw = _core.look_ahead(
+        stream.future = future_of(data, named)
+        outlooks, remarks = _core.look_ahead(
             learner,
             data,
-            horizon,
-            float(interval or 0),
-            known if any(known) else [],
-            periods_of(periods),
+            evaluation(stream, horizon, 0, 0, float(interval or 0), False, periods),
             backtest,
         )
+        raw = outlooks[0] if outlooks else {"found": False}
         if not raw["found"]:
             raise ValueError("X: no row has a target and all its inputs")
         self.raw = raw
-        if held := held_ahead(data, known):
-            self.notes.append(held)
-        if raw["held_known"]:
-            self.notes.append(
-                "inputs of future= are not known for all of the horizon: there they are held at their last values"
-            )
+        self.notes += [
+            remark.replace("--future", "future=") for remark in remarks if "the step between samples is" not in remark
+        ]
 
     def index(self, rows: int) -> Any:
         """The times that follow those of the data."""
