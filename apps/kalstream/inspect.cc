@@ -330,9 +330,6 @@ void add_inspect(CLI::App& app) {
   cmd->add_option("FILE,--data", a->data,
                   "Data, as for run, or what run --save or stream --checkpoint has kept");
   add_field_settings(*cmd, a->settings);
-  cmd->add_option("--id", a->fields.id, "As for stream")->capture_default_str();
-  cmd->add_option("--key", a->fields.key,
-                  "As for stream; of a stream's folder: the key whose model to show");
   add_column_names(*cmd, a->columns);
   cmd->add_flag("--json", a->json,
                 "Print how the data is understood: format, fields and their roles");

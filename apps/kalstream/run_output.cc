@@ -99,7 +99,8 @@ std::string remarks_on_time(const RunReport& r) {
   std::string text = r.remark.empty() ? "" : r.remark + "\n";
   std::size_t told = 0;
   for (const std::string& remark : r.outcomes.front().runs.front().remarks) {
-    if (remark.find("the step between samples is") == 0 && told == 0) continue;
+    const bool is_step = remark.find("the step between samples is ") != remark.npos;
+    if (is_step && remark.find(" now") == remark.npos) continue;  // it is in the report
     if (++told <= most) text += remark + "\n";
   }
   return text;

@@ -109,6 +109,7 @@ class Building {
                                       : settle_as(like_, with_texts(record), choice_);
         leave_out_constants(schema);
         elapsed_ = has_elapsed(schema);
+        has_keys_ = schema.find(Role::key) != nullptr;
         has_ids_ = schema.find(Role::id) != nullptr;
         data_.input_names = schema.input_names();
         data_.target_names = schema.target_names();
@@ -161,7 +162,6 @@ class Building {
       if (!waiting_.empty() && !has_number(record)) return;  // units, and the like
       fail_at(path_, line, reader.problem());
     }
-    const Schema& schema = reader.schema();
     if (sample_.kind == Sample::Kind::label) {
       data_.labels.push_back({rows_, sample_.key, sample_.id, sample_.d, sample_.label});
       return;
@@ -171,10 +171,10 @@ class Building {
     sample_.d.resize(data_.target_names.size(), missing);
     data_.targets.insert(data_.targets.end(), sample_.d.begin(), sample_.d.end());
     data_.lines.push_back(line);
-    if (schema.find(Role::key) != nullptr) data_.keys.push_back(sample_.key);
+    if (has_keys_) data_.keys.push_back(sample_.key);
     if (has_ids_) data_.ids.push_back(sample_.id);
-    if (schema.has_classes()) data_.classes.push_back(sample_.label);
-    if (schema.find(Role::time) != nullptr) {
+    if (reader.has_classes()) data_.classes.push_back(sample_.label);
+    if (reader.has_time()) {
       data_.times.push_back(sample_.time);
       data_.moments.push_back(sample_.has_moment ? sample_.moment : Dataset::no_moment);
       data_.ticks.push_back(sample_.tick.value_or(Dataset::no_moment));
@@ -212,6 +212,7 @@ class Building {
   std::size_t problem_line_ = 0;
   std::optional<SampleReader> samples_;  // once it is
   bool elapsed_ = false;                 // the last input is the time since the row before
+  bool has_keys_ = false;
   bool has_ids_ = false;
   Sample sample_;
   Dataset data_;

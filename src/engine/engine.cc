@@ -49,7 +49,7 @@ void Engine::learn() {
 void Engine::read(Turn& turn, const Arrival& arrival) {
   if (arrival.is_problem) return turn.refuse(arrival.problem);
   if (arrival.sample != nullptr) {
-    turn.sample = *arrival.sample;
+    std::swap(turn.sample, *arrival.sample);
     turn.is_read = true;
     return;
   }
@@ -114,7 +114,7 @@ const Answer* Engine::count(Turn& turn) {
       break;
   }
   for (std::string& text : turn.remarks) remark(std::move(text));
-  if (turn.is_read && schema().find(Role::time) != nullptr)
+  if (turn.is_read && reader_->has_time())
     last_time_ = {turn.sample.time, turn.sample.time_is_text, turn.sample.tick};
   return &answer;
 }

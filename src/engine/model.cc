@@ -67,7 +67,7 @@ Answer StreamModel::take(const Sample& sample, StreamListener& listener) {
   const bool waits = across || may_come;
   Waiting& taken = waits ? arriving_ : now_;
   predict(sample.x, taken.said);
-  taken.d = target_of(sample);
+  read_target(sample, taken.d);
   ++samples_;
   announced_.forget_until(static_cast<std::int64_t>(samples_));
   taken.number = samples_ - passed_;
@@ -204,8 +204,9 @@ bool StreamModel::has_room_for(const std::string& label) const {
 
 // What the learner is told: the target as it is, or which class it is. One that is new widens the
 // learner: after the prediction, which could not know of it.
-std::vector<double> StreamModel::target_of(const Sample& sample) {
-  if (sample.d.empty() || sample.label.empty()) return sample.d;
+void StreamModel::read_target(const Sample& sample, std::vector<double>& to) {
+  to.assign(sample.d.begin(), sample.d.end());
+  if (sample.d.empty() || sample.label.empty()) return;
   const auto found = std::ranges::find(classes_, sample.label);
   const auto k = static_cast<std::size_t>(found - classes_.begin());
   if (found == classes_.end()) {
@@ -213,9 +214,8 @@ std::vector<double> StreamModel::target_of(const Sample& sample) {
     classes_.push_back(sample.label);
     if (options_.learns) widen();
   }
-  std::vector<double> d(std::max(learner().outputs(), k + 1), 0.0);
-  d[k] = 1;
-  return d;
+  to.assign(std::max(learner().outputs(), k + 1), 0.0);
+  to[k] = 1;
 }
 
 void StreamModel::widen() {
@@ -265,9 +265,8 @@ Answer StreamModel::take_label(const Sample& sample) {
   if (number == 0) return {.status = Answer::Status::late};
   wait_no_more(sample.id);
   const std::size_t known = classes_.size();
-  const std::vector<double> d = target_of(sample);
   Waiting& w = pending_[static_cast<std::size_t>(number - settled_ - 1)];
-  w.d = d;
+  read_target(sample, w.d);
   answered_ = w.said;
   owed_ = true;
   Answer answer{.status = Answer::Status::labelled,

@@ -145,7 +145,7 @@ class StreamModel {
   void wait_for(const std::string& id, std::uint64_t sample);
   void wait_no_more(const std::string& id);
   CalibrationOptions calibration() const;
-  std::vector<double> target_of(const Sample& sample);
+  void read_target(const Sample& sample, std::vector<double>& to);
   void widen();
   void judge(const Waiting& sample, Answer& answer);
   void exchange(Archive& archive);

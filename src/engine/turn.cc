@@ -12,10 +12,11 @@ namespace kalstream {
 namespace {
 
 // What was read from a store may be anything.
-bool is_for(const StreamModel& model, const Schema& schema) {
+bool is_for(const StreamModel& model, const SampleReader& reader) {
+  const Learner& learner = model.learner();
   const bool same_targets =
-      schema.has_classes() ? model.of_classes() : model.learner().outputs() == schema.outputs();
-  return same_targets && model.learner().inputs() == schema.inputs();
+      reader.has_classes() ? model.of_classes() : learner.outputs() == reader.outputs();
+  return same_targets && learner.inputs() == reader.inputs();
 }
 
 template <class T>
@@ -92,7 +93,7 @@ void Turn::take(const TurnRules& rules, StreamListener& listener) {
   const EngineOptions& options = rules.options;
   const bool label = sample.kind == Sample::Kind::label;
   if (!model->has_begun()) model->begin(rules.make());
-  if (!is_for(*model, rules.reader.schema()))
+  if (!is_for(*model, rules.reader))
     return refuse("the model has other inputs or targets than the stream");
   if (!label && !options.future.empty()) {
     model->fill_known(sample);
@@ -105,8 +106,7 @@ void Turn::take(const TurnRules& rules, StreamListener& listener) {
   if (may_be_ahead(rules) && model->is_ahead(sample)) return say(model->keep_ahead(sample));
   if (!label && sample.missing > 0 && !options.hold_missing) return refuse_incomplete(rules);
   if (is_label()) sample.kind = Sample::Kind::label;
-  const bool has_time = rules.reader.schema().find(Role::time) != nullptr;
-  if (sample.kind == Sample::Kind::label || !has_time || arrive(rules, listener))
+  if (sample.kind == Sample::Kind::label || !rules.reader.has_time() || arrive(rules, listener))
     predict(rules, listener);
 }
 

@@ -212,7 +212,12 @@ class Recorder final : public StreamListener {
     if (models_.size() <= key) {
       models_.resize(key + 1);
       run_.timelines.resize(key + 1);
-      if (!data_.keys.empty()) run_.timelines[key].key = data_.keys[t];
+      if (!data_.keys.empty()) {
+        run_.timelines[key].key = data_.keys[t];
+      } else {
+        models_[key].row_of.reserve(run_.kind.size());
+        run_.timelines[key].row_at.reserve(run_.kind.size());
+      }
     }
     model_ = &models_[key];
     line_ = &run_.timelines[key];
@@ -250,7 +255,8 @@ class Recorder final : public StreamListener {
 
   void scored(std::uint64_t sample, std::span<const double> d_hat, std::span<const Interval>,
               std::span<const double> d) override {
-    const std::size_t t = model_->row_of[sample - 1];
+    // With forecasts, a sample is scored before it is answered.
+    const std::size_t t = sample <= model_->row_of.size() ? model_->row_of[sample - 1] : row_;
     run_.squared_error[t] = squared_distance(d, d_hat);
     sum_sq_ += run_.squared_error[t];
     ++run_.scored;
@@ -549,7 +555,7 @@ class Evaluation {
     for (; next < std::min(rows.size(), here + options_.horizon + 1); ++next) {
       if (next <= here) continue;
       read_row(data_, rows[next], elapsed_, sample_);
-      engine_.announce(sample_, next - here);
+      engine_.announce(sample_, next - here + 1);  // row t is the first
     }
   }
 

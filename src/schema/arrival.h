@@ -15,8 +15,8 @@ struct Sample;
 struct Arrival {
   Record record = {};  ///< empty: it says nothing
   /// What a record has been read as before; then `record` is not looked at, and the engine must
-  /// have been given its schema.
-  const Sample* sample = nullptr;
+  /// have been given its schema. The engine takes what is in it, and leaves something else.
+  Sample* sample = nullptr;
   bool is_problem = false;
   std::string problem = {};
 

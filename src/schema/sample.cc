@@ -14,7 +14,11 @@ constexpr double none = std::numeric_limits<double>::quiet_NaN();  // in the pla
 
 }  // namespace
 
-SampleReader::SampleReader(Schema schema) : schema_(std::move(schema)) {
+SampleReader::SampleReader(Schema schema)
+    : schema_(std::move(schema)),
+      n_inputs_(schema_.inputs()),
+      n_outputs_(schema_.outputs()),
+      has_classes_(schema_.has_classes()) {
   for (std::size_t k = 0; k < schema_.fields.size(); ++k) {
     const Part part{k, k};
     switch (schema_.fields[k].role) {

@@ -46,6 +46,11 @@ class SampleReader {
   const std::string& problem() const { return problem_; }
 
   const Schema& schema() const { return schema_; }
+  // What the schema says, without a search.
+  std::size_t inputs() const { return n_inputs_; }
+  std::size_t outputs() const { return n_outputs_; }
+  bool has_classes() const { return has_classes_; }
+  bool has_time() const { return !times_.empty(); }
 
   /// Whether what it reads depends on what it has read before: then it has to be in order.
   bool has_categories() const;
@@ -65,6 +70,9 @@ class SampleReader {
   void take_time(const Record& record, Sample& sample);
 
   Schema schema_;
+  std::size_t n_inputs_;
+  std::size_t n_outputs_;
+  bool has_classes_;
   std::vector<Part> inputs_;
   std::vector<Part> targets_;
   std::vector<Part> id_, key_, times_;  // one at most; of times also a time of day beside its date
