@@ -18,9 +18,9 @@
 #include <filesystem>
 #include <map>
 
+#include "contenders/contenders.h"
 #include "core/rng.h"
 #include "data/source.h"
-#include "eval/contenders.h"
 #include "eval/parallel.h"
 #include "io/machine.h"
 #include "kalstream/interval.h"

@@ -14,9 +14,9 @@
 #include <cstdlib>
 #include <memory>
 
+#include "contenders/contenders.h"
 #include "data/source.h"
 #include "eval/comparison.h"
-#include "eval/contenders.h"
 #include "eval/parallel.h"
 #include "eval/statistics.h"
 #include "kalstream/presets.h"

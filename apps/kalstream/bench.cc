@@ -9,9 +9,10 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.h"
+#include "contenders/budget.h"
+#include "contenders/contenders.h"
 #include "core/heap.h"
-#include "eval/budget.h"
-#include "eval/contenders.h"
+#include "eval/comparison.h"
 #include "eval/statistics.h"
 #include "io/atomic_file.h"
 #include "io/machine.h"

@@ -6,7 +6,7 @@
 
 #include "data/source.h"
 #include "eval/comparison.h"
-#include "stream/stream_settings.h"
+#include "settings/stream_settings.h"
 
 namespace kalstream::cli {
 

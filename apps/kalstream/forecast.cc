@@ -8,8 +8,8 @@
 
 #include "checks.h"
 #include "commands.h"
+#include "contenders/contenders.h"
 #include "data/source.h"
-#include "eval/contenders.h"
 #include "eval/outlook.h"
 #include "forecast_view.h"
 #include "io/atomic_file.h"
@@ -170,7 +170,8 @@ void forecast(const ForecastArguments& a) {
   if (std::ranges::none_of(outlooks, [](const Outlook& o) { return o.row.has_value(); }))
     throw DataError(
         fmt::format("{}: no row has all its inputs; choose others with --inputs", data.source));
-  ForecastReport report{data,       run,        outlooks, name_of(contender.options.rule),
+  ForecastReport report{data,       run,
+                        outlooks,   name_of(contender.options.rule),
                         a.interval, notes_on(a, data, run, outlooks)};
   if (!elapsed.empty()) report.notes.push_back(elapsed);
   write(a, report);

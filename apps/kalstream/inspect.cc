@@ -7,21 +7,21 @@
 #include <fstream>
 #include <memory>
 
+#include "checks.h"
 #include "commands.h"
+#include "contenders/contenders.h"
 #include "data/source.h"
 #include "engine/checkpoint.h"
-#include "eval/contenders.h"
 #include "eval/statistics.h"
-#include "checks.h"
-#include "io/schema_json.h"
 #include "io/snapshot_file.h"
 #include "kalstream/settings.h"
 #include "learner/auto/experts.h"
 #include "learner/footprint.h"
 #include "schema/rules.h"
+#include "settings/schema_json.h"
 #include "stores/folder_store.h"
-#include "stream_summary.h"
 #include "stream_options.h"
+#include "stream_summary.h"
 #include "time_options.h"
 #include "view/progress.h"
 #include "view/table.h"
@@ -285,8 +285,8 @@ void inspect(InspectArguments& a) {
   if (a.data.empty() && a.learners.empty())
     throw std::invalid_argument("inspect what? Name a file, --learner or both");
   if (is_kept_state(a.data)) {
-    if (!a.settings.fields.targets.empty() || !a.settings.fields.inputs.empty() || !a.learners.empty() ||
-        !a.preset.empty() || a.hidden > 0 || !a.set.empty())
+    if (!a.settings.fields.targets.empty() || !a.settings.fields.inputs.empty() ||
+        !a.learners.empty() || !a.preset.empty() || a.hidden > 0 || !a.set.empty())
       throw std::invalid_argument(fmt::format(
           "{} holds a learner with its settings: leave out --target, --inputs, --learner, "
           "--preset, --hidden and --set",
@@ -299,8 +299,7 @@ void inspect(InspectArguments& a) {
   }
   Dataset data;
   if (!a.data.empty())
-    data =
-        load(a.data, is_generated(a.data) ? 5000 : 0, read_options(a.settings, a.columns));
+    data = load(a.data, is_generated(a.data) ? 5000 : 0, read_options(a.settings, a.columns));
   if (a.json) {
     if (a.data.empty())
       throw std::invalid_argument("--json prints the fields of data; name a file");

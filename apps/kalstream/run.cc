@@ -8,9 +8,9 @@
 #include "checks.h"
 #include "commands.h"
 #include "comparison_view.h"
+#include "contenders/budget.h"
+#include "contenders/contenders.h"
 #include "data/source.h"
-#include "eval/budget.h"
-#include "eval/contenders.h"
 #include "eval/parallel.h"
 #include "io/snapshot_file.h"
 #include "kalstream/settings.h"
@@ -187,8 +187,7 @@ void run(const RunArguments& a) {
   if (a.settings.budget_us > 0) check_is_for_auto("--budget-us", contenders);
   if (!a.plot_weights.empty()) check_is_for_mixtures("--plot-weights", contenders);
   check_inputs(data, contenders);
-  ComparisonOptions options{
-      .seeds = seeds, .evaluation = evaluation_of(a, steps), .jobs = a.jobs};
+  ComparisonOptions options{.seeds = seeds, .evaluation = evaluation_of(a, steps), .jobs = a.jobs};
   if (!classes) {
     check_target_range(data, contenders, steps);
     check_something_to_predict(data, steps, options.evaluation.hold_missing);

@@ -4,7 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "commands.h"
-#include "eval/contenders.h"
+#include "contenders/contenders.h"
 #include "eval/parallel.h"
 #include "kalstream/settings.h"
 #include "stream_options.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "scaling.h"
-#include "stream/stream_settings.h"
+#include "settings/stream_settings.h"
 
 namespace kalstream::cli {
 

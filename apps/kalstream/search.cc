@@ -10,8 +10,8 @@
 #include "checks.h"
 #include "commands.h"
 #include "comparison_view.h"
+#include "contenders/contenders.h"
 #include "data/source.h"
-#include "eval/contenders.h"
 #include "eval/parallel.h"
 #include "io/atomic_file.h"
 #include "scaling.h"
@@ -136,13 +136,12 @@ void search(const SearchArguments& a) {
   set_loss(contenders, s.loss);
   if (s.lags > 0) set_lags(contenders, s.lags);
   for (const std::string& assignment : a.set) apply_setting(contenders, assignment, a.steps);
-  const EvaluationOptions evaluation{
-      .steps = a.steps,
-      .warm_up = a.preset.empty() ? 0 : published_warm_up,
-      .hold_missing = s.missing == "hold",
-      .delay = a.delay,
-      .max_delay = s.max_delay,
-      .periods = periods_of(s.time)};
+  const EvaluationOptions evaluation{.steps = a.steps,
+                                     .warm_up = a.preset.empty() ? 0 : published_warm_up,
+                                     .hold_missing = s.missing == "hold",
+                                     .delay = a.delay,
+                                     .max_delay = s.max_delay,
+                                     .periods = periods_of(s.time)};
   if (!data.schema.has_classes()) {
     check_target_range(data, contenders, a.steps);
     check_something_to_predict(data, a.steps, evaluation.hold_missing);
@@ -156,13 +155,12 @@ void search(const SearchArguments& a) {
     require_writable(out / "search.json");
   }
 
-  const GridSearch grid{
-      .name = "search",
-      .data = &data,
-      .contender = contenders.front(),
-      .axes = axes,
-      .seeds = parse_seeds(a.seeds),
-      .evaluation = evaluation};
+  const GridSearch grid{.name = "search",
+                        .data = &data,
+                        .contender = contenders.front(),
+                        .axes = axes,
+                        .seeds = parse_seeds(a.seeds),
+                        .evaluation = evaluation};
   const JobsOptions options{
       .directory = a.out.empty() ? fs::path() : out / "runs", .resume = a.resume, .jobs = a.jobs};
   const auto jobs = jobs_of(grid);

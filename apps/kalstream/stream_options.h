@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "stream/stream_settings.h"
+#include "settings/stream_settings.h"
 
 namespace kalstream::cli {
 

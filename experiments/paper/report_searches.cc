@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "eval/contenders.h"
+#include "contenders/contenders.h"
 #include "kalstream/settings.h"
 #include "paper/report_parts.h"
 #include "view/chart.h"

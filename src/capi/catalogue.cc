@@ -6,9 +6,9 @@
 #include "capi/snapshot_in.h"
 #include "engine/checkpoint.h"
 #include "engine/learnt.h"
-#include "io/schema_json.h"
 #include "kalstream/settings.h"
 #include "kalstream/version.h"
+#include "settings/schema_json.h"
 
 namespace kalstream::capi {
 namespace {

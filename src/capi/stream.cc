@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "capi/stream_handle.h"
-#include "io/schema_json.h"
+#include "settings/schema_json.h"
 
 namespace kalstream::capi {
 namespace {

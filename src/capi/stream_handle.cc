@@ -6,7 +6,7 @@
 #include "core/envelope.h"
 #include "kalstream/snapshot.h"
 #include "lines/line_place.h"
-#include "stream/stream_settings.h"
+#include "settings/stream_settings.h"
 
 namespace kalstream::capi {
 namespace {

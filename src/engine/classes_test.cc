@@ -11,7 +11,7 @@
 #include "lines/record_reader.h"
 #include "schema/rules.h"
 #include "session/answers.h"
-#include "stream/stream_settings.h"
+#include "settings/stream_settings.h"
 
 namespace kalstream {
 namespace {

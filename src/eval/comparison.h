@@ -7,24 +7,18 @@
 #include <string>
 #include <vector>
 
+#include "contenders/contenders.h"
 #include "engine/engine.h"
 #include "eval/progressive.h"
 
 namespace kalstream {
 
-struct Contender {
-  std::string name;
-  LearnerOptions options;  ///< inputs, outputs and seed are filled in by compare
-  bool scaled = false;     ///< made by make_scaled_learner
-  /// A learner of these options to go on from; nullptr: every run makes its own.
-  std::shared_ptr<const CalibratedLearner> start = {};
-};
-
 struct ComparisonOptions {
   std::vector<std::uint64_t> seeds = {1};
   EvaluationOptions evaluation;
   std::size_t jobs = 0;  ///< 0: one per core
-  /// Sees the engine of (contender, seed's place) when its run is over. Called from several threads.
+  /// Sees the engine of (contender, seed's place) when its run is over. Called from several
+  /// threads.
   std::function<void(std::size_t, std::size_t, Engine&)> on_finished = {};
 };
 

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "kalstream/schema.h"
-#include "stream/stream_settings.h"
+#include "settings/stream_settings.h"
 
 namespace kalstream::fleet {
 

@@ -16,8 +16,8 @@
 #include "fleet/memory_log.h"
 #include "fleet/worker.h"
 #include "schema/rules.h"
+#include "settings/stream_settings.h"
 #include "stores/memory_store.h"
-#include "stream/stream_settings.h"
 #include "temporary_folder.h"
 
 namespace kalstream::fleet {

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "eval/contenders.h"
+#include "contenders/contenders.h"
 #include "eval/statistics.h"
 
 namespace kalstream {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "io/schema_json.h"
+#include "settings/schema_json.h"
 
 namespace kalstream::serve {
 namespace {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "stream/stream_settings.h"
+#include "settings/stream_settings.h"
 #include "system/system.h"
 
 namespace kalstream::serve {

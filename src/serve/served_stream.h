@@ -16,9 +16,9 @@
 #include "serve/body_records.h"
 #include "serve/input_log.h"
 #include "serve/strand.h"
+#include "settings/stream_settings.h"
 #include "stream/checkpoints.h"
 #include "stream/stream_monitor.h"
-#include "stream/stream_settings.h"
 #include "system/system.h"
 
 namespace kalstream::serve {

@@ -3,37 +3,26 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/json_text.h"
 #include "engine/engine.h"
 #include "lines/csv_field.h"
+#include "lines/json_text.h"
 
 namespace kalstream {
 namespace {
 
 void append(std::string& to, double v, const char* none) {
   if (std::isfinite(v))
-    append_number(to, v);
+    append_json_number(to, v);
   else
     to += none;
 }
 
-void append_count(std::string& to, std::uint64_t n) { to += std::to_string(n); }
-
-/// "name":
-void append_field(std::string& to, const char* name) {
-  to += '"';
-  to += name;
-  to += "\":";
-}
-
-// A number that was written as one goes out as it came in.
-void append_name(std::string& to, const char* name, std::string_view text, bool is_text) {
-  append_field(to, name);
+// What was written without quotes goes out as it came in.
+void append_as_written(std::string& to, std::string_view text, bool is_text) {
   if (is_text)
     append_json_text(to, text);
   else
     to += text;
-  to += ',';
 }
 
 // One thing per target: itself if there is but one, else a list.
@@ -73,10 +62,13 @@ const std::string* most_probable(const Answer& a) {
 void append_classes(std::string& to, const Answer& a) {
   if (a.prediction.empty()) return;
   const std::string* top = most_probable(a);
-  to += ",\"prediction\":" + (top == nullptr ? "null" : json_text(*top)) + ",\"probabilities\":{";
+  to += ",\"prediction\":";
+  append_as_written(to, top == nullptr ? "null" : *top, top != nullptr);
+  to += ",\"probabilities\":{";
   for (std::size_t k = 0; k < std::min(a.classes.size(), a.prediction.size()); ++k) {
     if (k > 0) to += ',';
-    to += json_text(a.classes[k]) + ':';
+    append_json_text(to, a.classes[k]);
+    to += ':';
     append(to, a.prediction[k], "null");
   }
   to += '}';
@@ -115,66 +107,58 @@ void AnswerWriter::write(const Answer& answer, std::string& to) const {
 }
 
 void AnswerWriter::write_json(const Answer& a, std::string& to) const {
+  const std::string line = std::to_string(a.line);
   if (a.status == Answer::Status::refused) {
-    std::string why;
-    if (!shape_.source.empty()) why = shape_.source + ':' + std::to_string(a.line) + ": ";
-    to += '{';
-    append_field(to, shape_.position);
-    append_count(to, a.line);
+    const std::string place = shape_.source.empty() ? "" : shape_.source + ':' + line + ": ";
+    to.append("{\"").append(shape_.position).append("\":").append(line);
     to += ",\"status\":\"refused\",\"error\":";
-    append_json_text(to, why.append(a.reason));
+    append_json_text(to, place + std::string(a.reason));
     to += '}';
     return;
   }
-  to += '{';
-  if (a.sample > 0) {
-    append_field(to, "sample");
-    append_count(to, a.sample);
-    to += ',';
-  }
-  if (!a.id.empty()) append_name(to, "id", a.id, a.id_is_text);
-  if (shape_.keys) append_name(to, "key", a.key, true);
-  if (!a.time.empty()) append_name(to, "time", a.time, a.time_is_text);
-  append_field(to, "status");
-  append_json_text(to, to_string(a.status));
-  if (!a.reason.empty()) {
-    to += ",\"reason\":";
-    append_json_text(to, a.reason);
-  }
-  if (a.held > 0) {
-    to += ",\"held\":";
-    append_count(to, a.held);
-  }
-  const auto part = [&](const char* name, auto values, const auto& append_all) {
+  to += "{";
+  const auto name = [&](std::string_view what) {
+    to.append(to.back() == '{' ? "\"" : ",\"").append(what).append("\":");
+  };
+  const auto text = [&](std::string_view what, std::string_view value, bool is_text) {
+    name(what);
+    append_as_written(to, value, is_text);
+  };
+  if (a.sample > 0) text("sample", std::to_string(a.sample), false);
+  if (!a.id.empty()) text("id", a.id, a.id_is_text);
+  if (shape_.keys) text("key", a.key, true);
+  if (!a.time.empty()) text("time", a.time, a.time_is_text);
+  text("status", to_string(a.status), true);
+  if (!a.reason.empty()) text("reason", a.reason, true);
+  if (a.held > 0) text("held", std::to_string(a.held), false);
+  const auto part = [&](const char* what, auto values, const auto& append_all) {
     if (values.empty()) return;
-    to += ',';
-    append_field(to, name);
+    name(what);
     append_all(to, values);
   };
   const std::size_t n_d = std::max<std::size_t>(1, a.prediction.size());
   if (a.of_classes) {
     append_classes(to, a);
-    part("target", a.label, [](std::string& text, auto label) { text += json_text(label); });
+    part("target", a.label, append_json_text);
   } else {
     part("prediction", a.prediction, append_numbers);
     part("interval", a.interval, append_intervals);
     part("target", a.target, append_numbers);
   }
   part("surprise", a.surprise, append_numbers);
-  if (shape_.anomalies && !a.surprise.empty())
-    to += a.anomaly ? ",\"anomaly\":true" : ",\"anomaly\":false";
-  part("forecast_time", a.forecast_time, [&](std::string& text, auto times) {
-    text += '[';
+  if (shape_.anomalies && !a.surprise.empty()) text("anomaly", a.anomaly ? "true" : "false", false);
+  part("forecast_time", a.forecast_time, [&](std::string&, auto times) {
+    to += '[';
     for (std::size_t h = 0; h < times.size(); ++h) {
-      if (h > 0) text += ',';
-      text += a.time_is_text ? json_text(times[h]) : times[h];
+      if (h > 0) to += ',';
+      append_as_written(to, times[h], a.time_is_text);
     }
-    text += ']';
+    to += ']';
   });
   part("forecast", a.forecast,
-       [&](std::string& text, auto v) { append_leads(text, v, n_d, append_numbers); });
+       [&](std::string&, auto v) { append_leads(to, v, n_d, append_numbers); });
   part("forecast_interval", a.forecast_interval,
-       [&](std::string& text, auto v) { append_leads(text, v, n_d, append_intervals); });
+       [&](std::string&, auto v) { append_leads(to, v, n_d, append_intervals); });
   to += '}';
 }
 
@@ -204,16 +188,15 @@ void AnswerWriter::write_header(std::string& to) const {
   if (shape_.surprise) add("surprise");
   if (shape_.anomalies) to += ",anomaly";
   for (std::size_t h = 1; h <= shape_.horizon; ++h) {
-    const std::string name = "forecast_" + std::to_string(h);
-    if (shape_.times) to += ',' + name + "_time";
-    add_bounds(name);
+    if (shape_.times) to += ",forecast_" + std::to_string(h) + "_time";
+    add_bounds("forecast_" + std::to_string(h));
   }
   to += '\n';
 }
 
 void AnswerWriter::write_csv(const Answer& a, std::string& to) const {
   const std::size_t n_d = shape_.targets.size();
-  if (a.sample > 0) append_count(to, a.sample);
+  if (a.sample > 0) to += std::to_string(a.sample);
   const auto add_name = [&](std::string_view text) {
     to += ',';
     if (!text.empty()) to += csv_field(text);
@@ -221,12 +204,8 @@ void AnswerWriter::write_csv(const Answer& a, std::string& to) const {
   add_name(a.id);
   if (shape_.keys) add_name(a.status == Answer::Status::refused ? "" : a.key);
   if (shape_.times) add_name(a.time);
-  to += ',';
-  to += to_string(a.status);
-  if (shape_.held) {
-    to += ',';
-    append_count(to, a.held);
-  }
+  (to += ',') += to_string(a.status);
+  if (shape_.held) (to += ',') += std::to_string(a.held);
   const auto add = [&](bool there, const auto& value) {
     for (std::size_t k = 0; k < n_d; ++k) {
       to += ',';

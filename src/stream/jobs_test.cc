@@ -11,10 +11,10 @@
 #include <sstream>
 
 #include "core/rng.h"
+#include "settings/stream_settings.h"
 #include "stream/driver.h"
 #include "stream/line_output.h"
 #include "stream/line_records.h"
-#include "stream/stream_settings.h"
 #include "support.h"
 #include "temporary_folder.h"
 

@@ -36,7 +36,7 @@
 #include "kalstream/surprise.h"
 #include "lines/record_reader.h"
 #include "session/answers.h"
-#include "stream/stream_settings.h"
+#include "settings/stream_settings.h"
 
 using namespace kalstream;
 

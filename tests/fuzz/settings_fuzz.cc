@@ -3,7 +3,7 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "eval/contenders.h"
+#include "contenders/contenders.h"
 #include "fuzz.h"
 #include "kalstream/settings.h"
 

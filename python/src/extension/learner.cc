@@ -12,11 +12,11 @@
 #include <stdexcept>
 
 #include "columns.h"
+#include "contenders/budget.h"
+#include "contenders/contenders.h"
 #include "core/archive.h"
 #include "core/finite.h"
 #include "engine/learnt.h"
-#include "eval/budget.h"
-#include "eval/contenders.h"
 #include "io/snapshot_file.h"
 #include "kalstream/settings.h"
 #include "kalstream/snapshot.h"
@@ -303,8 +303,7 @@ void bind_learner(nb::module_& m) {
            "target as often as `coverage` says. NaN before ten targets. No effect on later calls.")
       .def("predict_many", &PyLearner::predict_many, nb::arg("X").noconvert())
       .def(
-          "learn", &PyLearner::learn,
-          nb::arg("x").none(), nb::arg("y") = nb::none(),
+          "learn", &PyLearner::learn, nb::arg("x").none(), nb::arg("y") = nb::none(),
           "Moves on to x and learns its target y; reuses the work of predict(x). With names, x may "
           "have the target, too. Returns a Report.")
       .def("advance", &PyLearner::advance, nb::arg("x") = nb::none(),

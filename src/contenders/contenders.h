@@ -2,14 +2,25 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "eval/comparison.h"
+#include "data/dataset.h"
+#include "kalstream/calibrated.h"
+#include "kalstream/learner.h"
 #include "kalstream/presets.h"
 
 namespace kalstream {
+
+struct Contender {
+  std::string name;
+  LearnerOptions options;  ///< inputs, outputs and seed are filled in by compare
+  bool scaled = false;     ///< made by make_scaled_learner
+  /// A learner of these options to go on from; nullptr: every run makes its own.
+  std::shared_ptr<const CalibratedLearner> start = {};
+};
 
 /// A contender for each name in "alg2,ekf". The preset is "", "paper", "authors" or
 /// "authors:STREAM"; without :STREAM the data's name chooses, kin8nm if it is not a published one.

@@ -1,4 +1,4 @@
-#include "eval/contenders.h"
+#include "contenders/contenders.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,4 +1,4 @@
-#include "stream/stream_settings.h"
+#include "settings/stream_settings.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,10 +9,9 @@
 #include <stdexcept>
 
 #include "core/closest.h"
-#include "eval/budget.h"
-#include "eval/contenders.h"
+#include "contenders/budget.h"
+#include "contenders/contenders.h"
 #include "kalstream/settings.h"
-#include "view/table.h"
 
 namespace kalstream {
 namespace {
@@ -149,7 +148,8 @@ auto recipe_of(const StreamSettings& s, const std::function<void(const std::stri
       const ExpertChoice choice = choose_experts(options, budget);
       say(fmt::format("{}--experts {} of {}, some {} µs per sample",
                       choice.within ? "" : "cannot keep within the budget: ", choice.experts,
-                      choice.most, view::format_number(choice.us, 3)));
+                      choice.most, choice.us < 99.95 ? fmt::format("{:#.3g}", choice.us)
+                                     : fmt::format("{:.0f}", choice.us)));
       std::get<Auto>(options.rule).experts = choice.experts;
     }
     return {options, c.scaled && !takes_raw_data(options.rule)};

@@ -1,4 +1,4 @@
-#include "stream/stream_settings.h"
+#include "settings/stream_settings.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "io/schema_json.h"
+#include "settings/schema_json.h"
 
 #include <nlohmann/json.hpp>
 

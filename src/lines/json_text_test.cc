@@ -1,4 +1,4 @@
-#include "core/json_text.h"
+#include "lines/json_text.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -14,8 +14,14 @@ namespace {
 
 std::string number_text(double v) {
   std::string text;
-  append_number(text, v);
+  append_json_number(text, v);
   return text;
+}
+
+std::string json_text(const std::string& text) {
+  std::string quoted;
+  append_json_text(quoted, text);
+  return quoted;
 }
 
 TEST(JsonText, NumbersAreThoseOfTheFormatter) {

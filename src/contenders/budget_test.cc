@@ -1,4 +1,4 @@
-#include "eval/budget.h"
+#include "contenders/budget.h"
 
 #include <gtest/gtest.h>
 

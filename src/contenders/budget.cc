@@ -1,10 +1,10 @@
-#include "eval/budget.h"
+#include "contenders/budget.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 
 #include "core/rng.h"
-#include "eval/statistics.h"
 
 namespace kalstream {
 
@@ -56,7 +56,9 @@ double measured_cost(const LearnerOptions& options) {
     us.push_back(std::chrono::duration<double, std::micro>(taken).count() /
                  static_cast<double>(next - before));
   }
-  return median(us);
+  const auto middle = us.begin() + stretches / 2;
+  std::ranges::nth_element(us, middle);
+  return *middle;
 }
 
 ExpertChoice choose_experts(LearnerOptions options, double budget_us,
