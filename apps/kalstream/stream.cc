@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "commands.h"
+#include "core/memory_limit.h"
 #include "field_options.h"
 #include "io/atomic_file.h"
 #include "io/snapshot_file.h"
@@ -14,7 +15,6 @@
 #include "stores/folder_store.h"
 #include "stream/driver.h"
 #include "stream/line_records.h"
-#include "stream/memory_limit.h"
 #include "stream/stream_settings.h"
 #include "stream/text_sink.h"
 #include "stream_options.h"
