@@ -21,7 +21,8 @@ function(kalstream_flags target)
 endfunction()
 
 # kalstream_module(name DEPENDS modules… SOURCES files…): one folder of src/. The link lines are
-# the dependency graph: a module may only include headers of what it names here.
+# the dependency graph: a module may only include headers of what it names here, and of what that
+# links in turn. tools/check-rooms.py, one of the tests, holds every file to it.
 function(kalstream_module name)
   cmake_parse_arguments(ARG "" "" "DEPENDS;SOURCES" ${ARGN})
   add_library(kalstream_${name} OBJECT ${ARG_SOURCES})

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/aligned.h"
+#include "core/archive.h"
 #include "core/rng.h"
 #include "kalstream/options.h"
 
@@ -34,6 +35,22 @@ inline Vector normals(Rng& rng, std::size_t n, double scale = 1) {
   Vector v(n);
   for (double& a : v) a = scale * rng.normal();
   return v;
+}
+
+/// The state of something that has exchange(), as a snapshot holds it.
+std::vector<std::byte> state_of(const auto& object) {
+  std::vector<std::byte> bytes;
+  Archive to(bytes);
+  auto copy = object;
+  copy.exchange(to);
+  return bytes;
+}
+
+/// Gives `object` that state; throws SnapshotError if it is of another kind.
+void set_state(auto& object, std::span<const std::byte> bytes) {
+  Archive from(bytes);
+  object.exchange(from);
+  from.require(from.left() == 0);
 }
 
 /// Equal as bit patterns: NaN equals the same NaN, 0 does not equal −0.

@@ -1,6 +1,5 @@
 // kalstream bench: how long a sample takes, for any size, on this machine.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -12,6 +11,7 @@
 #include "contenders/budget.h"
 #include "contenders/contenders.h"
 #include "core/heap.h"
+#include "core/memory_limit.h"
 #include "eval/comparison.h"
 #include "eval/statistics.h"
 #include "io/atomic_file.h"
@@ -55,10 +55,6 @@ double heap_of(const Learner& learner) {
   return static_cast<double>(heap_in_use() - before);
 }
 
-double machine_bytes() {
-  return static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
-}
-
 std::vector<Entry> make_entries(const BenchArguments& a, const Dataset& data) {
   std::vector<std::string> names = a.learners;
   if (names.empty())
@@ -70,7 +66,8 @@ std::vector<Entry> make_entries(const BenchArguments& a, const Dataset& data) {
     const LearnerOptions options = options_on(c, data);
     options.validate();
     Entry e{c.name, footprint(options), nullptr};
-    if (e.footprint.bytes < 0.5 * machine_bytes()) e.learner = make_contender(c, data, 1);
+    if (e.footprint.bytes < 0.5 * static_cast<double>(memory_allowed()))
+      e.learner = make_contender(c, data, 1);
     entries.push_back(std::move(e));
   }
   return entries;

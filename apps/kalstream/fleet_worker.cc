@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "commands.h"
+#include "core/memory_limit.h"
 #include "fleet/find_schema.h"
 #include "fleet/instance.h"
 #include "fleet/kafka_log.h"
@@ -17,7 +18,6 @@
 #include "io/atomic_file.h"
 #include "monitor/metrics_server.h"
 #include "schema/rules.h"
-#include "stream/memory_limit.h"
 #include "stream/signals.h"
 #include "stream_options.h"
 

@@ -1,6 +1,5 @@
 // kalstream run: progressive validation of learners on a stream.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <memory>
@@ -10,6 +9,7 @@
 #include "comparison_view.h"
 #include "contenders/budget.h"
 #include "contenders/contenders.h"
+#include "core/memory_limit.h"
 #include "data/source.h"
 #include "eval/parallel.h"
 #include "io/snapshot_file.h"
@@ -69,13 +69,12 @@ void check_memory(const std::vector<Contender>& contenders, const Dataset& data,
       std::min(needs.size(), options.jobs == 0 ? default_jobs() : options.jobs);
   double bytes = 0;
   for (std::size_t k = 0; k < jobs; ++k) bytes += needs[k].first;
-  const double machine =
-      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  const auto machine = static_cast<double>(memory_allowed());
   constexpr double gib = 1 << 30;
   if (bytes > 0.9 * machine)
     throw std::invalid_argument(fmt::format(
-        "{} needs {:.1f} GiB, and {} runs at a time {:.1f} GiB, but this machine has {:.1f}; use "
-        "fewer --hidden units, smaller blocks (--set partition=node) or --jobs 1",
+        "{} needs {:.1f} GiB, and {} runs at a time {:.1f} GiB, but this process may use {:.1f}; "
+        "use fewer --hidden units, smaller blocks (--set partition=node) or --jobs 1",
         needs.front().second, needs.front().first / gib, jobs, bytes / gib, machine / gib));
 }
 

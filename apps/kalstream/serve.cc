@@ -7,11 +7,11 @@
 #include <thread>
 
 #include "commands.h"
+#include "core/memory_limit.h"
 #include "http/listener.h"
 #include "serve/door.h"
 #include "serve/service.h"
 #include "stream/checkpoints.h"
-#include "stream/memory_limit.h"
 #include "stream/signals.h"
 #include "stream_options.h"
 

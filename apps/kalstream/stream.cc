@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "commands.h"
+#include "core/memory_limit.h"
 #include "io/atomic_file.h"
 #include "io/snapshot_file.h"
 #include "serve/stream_page.h"
@@ -15,7 +16,6 @@
 #include "stream/driver.h"
 #include "stream/line_output.h"
 #include "stream/line_records.h"
-#include "stream/memory_limit.h"
 #include "stream_options.h"
 #include "stream_summary.h"
 

@@ -13,9 +13,9 @@ namespace {
 using peers::UpdateInput;
 
 // v = Ph;  s = hᵀv + r;  θ += v e/s;  P −= vvᵀ/s;  P += qI. Only the lower half of P is kept.
-class OpenBlasEkf final : public peers::Task {
+class Ekf : public peers::Task {
  public:
-  explicit OpenBlasEkf(peers::Size size) : input_(size.weights()), n_(size.weights()), v_(n_) {}
+  explicit Ekf(peers::Size size) : input_(size.weights()), n_(size.weights()), v_(n_) {}
 
   void restart() override {
     P_.setIdentity(n_, n_);
@@ -23,19 +23,16 @@ class OpenBlasEkf final : public peers::Task {
     theta_.setZero(n_);
   }
   void run(std::span<double> values) override {
-    const int n = static_cast<int>(n_);
     for (std::size_t row = 0; row < values.size(); ++row) {
-      const double* h = input_.h(row).data();
-      cblas_dsymv(CblasColMajor, CblasLower, n, 1, P_.data(), n, h, 1, 0, v_.data(), 1);
-      const double s = cblas_ddot(n, h, 1, v_.data(), 1) + UpdateInput::measurement_noise;
-      cblas_daxpy(n, input_.e(row) / s, v_.data(), 1, theta_.data(), 1);
-      cblas_dsyr(CblasColMajor, CblasLower, n, -1 / s, v_.data(), 1, P_.data(), n);
+      update(row);
       P_.diagonal().array() += UpdateInput::process_noise;
       values[row] = theta_[static_cast<int>(input_.watched(row))];
     }
   }
 
- private:
+ protected:
+  virtual void update(std::size_t row) = 0;
+
   UpdateInput input_;
   Eigen::Index n_;
   Eigen::MatrixXd P_;
@@ -43,33 +40,29 @@ class OpenBlasEkf final : public peers::Task {
   Eigen::VectorXd theta_;
 };
 
-class EigenEkf final : public peers::Task {
- public:
-  explicit EigenEkf(peers::Size size) : input_(size.weights()), n_(size.weights()) {}
+class OpenBlasEkf final : public Ekf {
+  using Ekf::Ekf;
 
-  void restart() override {
-    P_.setIdentity(n_, n_);
-    P_ *= UpdateInput::initial_covariance;
-    theta_.setZero(n_);
+  void update(std::size_t row) override {
+    const int n = static_cast<int>(n_);
+    const double* h = input_.h(row).data();
+    cblas_dsymv(CblasColMajor, CblasLower, n, 1, P_.data(), n, h, 1, 0, v_.data(), 1);
+    const double s = cblas_ddot(n, h, 1, v_.data(), 1) + UpdateInput::measurement_noise;
+    cblas_daxpy(n, input_.e(row) / s, v_.data(), 1, theta_.data(), 1);
+    cblas_dsyr(CblasColMajor, CblasLower, n, -1 / s, v_.data(), 1, P_.data(), n);
   }
-  void run(std::span<double> values) override {
-    for (std::size_t row = 0; row < values.size(); ++row) {
-      const Eigen::Map<const Eigen::VectorXd> h(input_.h(row).data(), n_);
-      v_.noalias() = P_.selfadjointView<Eigen::Lower>() * h;
-      const double s = h.dot(v_) + UpdateInput::measurement_noise;
-      theta_ += input_.e(row) / s * v_;
-      P_.selfadjointView<Eigen::Lower>().rankUpdate(v_, -1 / s);
-      P_.diagonal().array() += UpdateInput::process_noise;
-      values[row] = theta_[static_cast<int>(input_.watched(row))];
-    }
-  }
+};
 
- private:
-  UpdateInput input_;
-  Eigen::Index n_;
-  Eigen::MatrixXd P_;
-  Eigen::VectorXd v_;
-  Eigen::VectorXd theta_;
+class EigenEkf final : public Ekf {
+  using Ekf::Ekf;
+
+  void update(std::size_t row) override {
+    const Eigen::Map<const Eigen::VectorXd> h(input_.h(row).data(), n_);
+    v_.noalias() = P_.selfadjointView<Eigen::Lower>() * h;
+    const double s = h.dot(v_) + UpdateInput::measurement_noise;
+    theta_ += input_.e(row) / s * v_;
+    P_.selfadjointView<Eigen::Lower>().rankUpdate(v_, -1 / s);
+  }
 };
 
 // One node of N weights: the same update with r = floor + factor·hᵀPh. Whole matrices: at these

@@ -1,9 +1,8 @@
 #include "capi/learner_handle.h"
 
-#include <unistd.h>
-
 #include <charconv>
 
+#include "core/memory_limit.h"
 #include "learner/footprint.h"
 
 namespace kalstream::capi {
@@ -56,13 +55,13 @@ CalibrationOptions take_calibration(Pairs& settings) {
 
 // The operating system would promise more than there is, and end the process when it is used.
 void require_memory(const LearnerOptions& options) {
-  const double machine =
-      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  static const auto machine = static_cast<double>(memory_allowed());
   const double needed = footprint(options).bytes;
   if (needed <= 0.9 * machine) return;
   constexpr double gib = 1 << 30;
   throw Failure(KALSTREAM_MEMORY, "the learner needs " + std::to_string(needed / gib) +
-                                      " GiB, this machine has " + std::to_string(machine / gib) +
+                                      " GiB, this process may use " +
+                                      std::to_string(machine / gib) +
                                       "; use fewer hidden units or inputs");
 }
 

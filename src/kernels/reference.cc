@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/moments.h"
 #include "kernels/kernels.h"
 
 namespace kalstream::kernels {
@@ -326,28 +327,6 @@ bool rmsprop(std::size_t n, const RmsPropStep& s, const double* g, const double*
 
 // ---- Linear models.
 
-struct Moments {
-  double mean = 0, sum_sq = 0;
-
-  double deviation(double count) const {
-    const double s = std::sqrt(sum_sq / count);
-    return count >= 2 && s > 1e-12 * std::abs(mean) && s > 0 ? s : 1;
-  }
-  Moments with(const RlsRules& rules, double count, double value) const {
-    if (count >= 3 && sum_sq > 0) {
-      const double edge = rules.reach * deviation(count);
-      value = std::clamp(value, mean - edge, mean + edge);
-    }
-    const double n = std::min(count, rules.horizon);
-    const double before = value - mean;
-    if (count <= rules.horizon) return {mean + before / n, sum_sq + before * before * (1 - 1 / n)};
-    return {mean + before / n, count * (1 - 1 / n) * (sum_sq / (count - 1) + before * before / n)};
-  }
-  double standardised(const RlsRules& rules, double count, double value) const {
-    return std::clamp((value - mean) / deviation(count), -rules.reach, rules.reach);
-  }
-};
-
 // Of model l: h into work, d̂ in its units; false if x cannot be used.
 bool rls_look(std::size_t n, const RlsModels& m, const RlsRules& rules, const double* x,
               std::size_t l, double* h, double& y) {
@@ -356,8 +335,9 @@ bool rls_look(std::size_t n, const RlsModels& m, const RlsRules& rules, const do
     const std::size_t at = width * j + l;
     if (!(std::abs(x[at]) <= rules.largest)) return false;
     const double count = m.x_count[l] + 1;
-    const Moments now = Moments{m.mean[at], m.sum_sq[at]}.with(rules, count, x[at]);
-    h[at] = rules.scale * now.standardised(rules, count, x[at]);
+    const Welford now =
+        Welford{m.mean[at], m.sum_sq[at]}.with(count, x[at], rules.reach, rules.horizon);
+    h[at] = rules.scale * now.standardised(count, x[at], rules.reach);
     y += m.theta[at] * h[at];
   }
   h[width * n + l] = 1;
@@ -366,7 +346,7 @@ bool rls_look(std::size_t n, const RlsModels& m, const RlsRules& rules, const do
 }
 
 double in_units_of_target(const RlsModels& m, std::size_t l, double y) {
-  const Moments d{m.d_mean[l], m.d_sum_sq[l]};
+  const Welford d{m.d_mean[l], m.d_sum_sq[l]};
   return d.mean + d.deviation(m.d_count[l]) * y;
 }
 
@@ -379,17 +359,11 @@ void rls_predict(std::size_t n, const RlsModels& m, const RlsRules& rules, const
   }
 }
 
-// θ and P of model l, by h in work and the error e.
+// θ and the diagonal of P of model l, by the error e; w: Ph, then w.
 RlsOutcome rls_update(std::size_t rows, const RlsModels& m, const RlsRules& rules, std::size_t l,
                       const double* h, double e, double* w) {
-  for (std::size_t i = 0; i < rows; ++i) w[width * i + l] = m.D[width * i + l] * h[width * i + l];
-  for (std::size_t i = 0, at = l; i < rows; ++i)
-    for (std::size_t j = 0; j < i; ++j, at += width) {
-      w[width * i + l] += m.P[at] * h[width * j + l];
-      w[width * j + l] += m.P[at] * h[width * i + l];
-    }
   double s = 0;
-  for (std::size_t i = 0; i < rows; ++i) s += h[width * i + l] * w[width * i + l];
+  for (std::size_t i = l; i < width * rows; i += width) s += h[i] * w[i];
   const double root = std::sqrt(s + rules.noise);
   bool finite = std::isfinite(s);
   bool sound = s >= 0;
@@ -405,37 +379,45 @@ RlsOutcome rls_update(std::size_t rows, const RlsModels& m, const RlsRules& rule
     m.D[i] += rules.q - w[i] * w[i];
     m.theta[i] += w[i] * e / root;
   }
-  for (std::size_t i = 0, at = l; i < rows; ++i)
-    for (std::size_t j = 0; j < i; ++j, at += width) m.P[at] -= w[width * i + l] * w[width * j + l];
   return rls_applied;
 }
 
 void rls_learn(std::size_t n, const RlsModels& m, const RlsRules& rules, const double* x,
                const double* d, double* work, double* d_hat, double* outcome) {
-  double* const w = work + width * (n + 1);
+  const std::size_t rows = n + 1;
+  double* const w = work + width * rows;
+  double y[width];
+  RlsOutcome became[width];
   for (std::size_t l = 0; l < width; ++l) {
-    double y = 0;
-    const bool missing = std::isnan(d[l]);
-    const bool usable =
-        rls_look(n, m, rules, x, l, work, y) && (missing || std::abs(d[l]) <= rules.largest);
-    d_hat[l] = usable ? in_units_of_target(m, l, y) : std::numeric_limits<double>::quiet_NaN();
-    outcome[l] = usable ? rls_missing : rls_refused;
-    if (!usable) continue;
-    if (!missing) {
-      const Moments before{m.d_mean[l], m.d_sum_sq[l]};
-      const double wanted = m.d_count[l] < 2 ? 0 : before.standardised(rules, m.d_count[l], d[l]);
-      outcome[l] = rls_update(n + 1, m, rules, l, work, wanted - y, w);
-      const Moments now = before.with(rules, ++m.d_count[l], d[l]);
+    const bool usable = rls_look(n, m, rules, x, l, work, y[l]) &&
+                        (std::isnan(d[l]) || std::abs(d[l]) <= rules.largest);
+    d_hat[l] = usable ? in_units_of_target(m, l, y[l]) : std::numeric_limits<double>::quiet_NaN();
+    became[l] = usable ? rls_missing : rls_refused;
+  }
+  interleaved_pass(rows, m.P, m.D, 0, nullptr, 1, work, w);  // w = Ph
+  for (std::size_t l = 0; l < width; ++l) {
+    const bool usable = became[l] != rls_refused;
+    if (usable && !std::isnan(d[l])) {
+      const Welford before{m.d_mean[l], m.d_sum_sq[l]};
+      const double wanted =
+          m.d_count[l] < 2 ? 0 : before.standardised(m.d_count[l], d[l], rules.reach);
+      became[l] = rls_update(rows, m, rules, l, work, wanted - y[l], w);
+      const Welford now = before.with(++m.d_count[l], d[l], rules.reach, rules.horizon);
       m.d_mean[l] = now.mean;
       m.d_sum_sq[l] = now.sum_sq;
     }
-    ++m.x_count[l];
-    for (std::size_t j = l; j < width * n; j += width) {
-      const Moments now = Moments{m.mean[j], m.sum_sq[j]}.with(rules, m.x_count[l], x[j]);
+    outcome[l] = became[l];
+    if (became[l] != rls_applied)
+      for (std::size_t i = l; i < width * rows; i += width) w[i] = 0;
+    m.x_count[l] += usable ? 1 : 0;
+    for (std::size_t j = l; j < width * n && usable; j += width) {
+      const Welford now =
+          Welford{m.mean[j], m.sum_sq[j]}.with(m.x_count[l], x[j], rules.reach, rules.horizon);
       m.mean[j] = now.mean;
       m.sum_sq[j] = now.sum_sq;
     }
   }
+  interleaved_pass(rows, m.P, m.D, 1, w, 0, nullptr, nullptr);  // P ← P − wwᵀ off the diagonal
 }
 
 }  // namespace

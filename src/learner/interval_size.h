@@ -10,6 +10,7 @@
 
 #include "core/archive.h"
 #include "core/finite.h"
+#include "core/least_squares.h"
 #include "kalstream/interval.h"
 
 namespace kalstream {
@@ -120,16 +121,12 @@ class ErrorSize {
   void learn_weights(const std::array<double, weights - 1>& features, double surprise) {
     std::array<double, weights> x{1};
     std::copy(features.begin(), features.end(), x.begin() + 1);
-    std::array<double, weights> g{};
-    double S = 1;
-    for (std::size_t i = 0; i < weights; ++i) {
-      for (std::size_t j = 0; j < weights; ++j) g[i] += C(i, j) * x[j];
-      S += x[i] * g[i];
-    }
+    std::array<double, weights> g;
+    const double S = gain(C_, x, g);
+    downdate(C_, g, S);
     double trace = 0;
     for (std::size_t i = 0; i < weights; ++i) {
       w_[i] = held(w_[i] + g[i] / S * surprise, largest_weight);
-      for (std::size_t j = 0; j < weights; ++j) C_[i * weights + j] -= g[i] * g[j] / S;
       trace += C(i, i);
     }
     if (trace > forgetting * weights * prior) return;

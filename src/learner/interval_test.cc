@@ -11,7 +11,6 @@
 #include <limits>
 #include <string>
 
-#include "core/archive.h"
 #include "data/generators.h"
 #include "kalstream/learner.h"
 #include "kalstream/snapshot.h"
@@ -21,23 +20,15 @@ namespace kalstream {
 namespace {
 
 using test::same_bits;
+using test::state_of;
 using test::Vector;
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-std::vector<std::byte> state_of(const Intervals& intervals) {
-  std::vector<std::byte> bytes;
-  Archive to(bytes);
-  const_cast<Intervals&>(intervals).exchange(to);  // NOLINT: writing changes nothing
-  return bytes;
-}
-
 Intervals from_state(std::span<const std::byte> bytes, std::size_t outputs, double coverage) {
   Intervals intervals(outputs, coverage);
-  Archive from(bytes);
-  intervals.exchange(from);
-  from.require(from.left() == 0);
+  test::set_state(intervals, bytes);
   return intervals;
 }
 
@@ -397,12 +388,8 @@ TEST(Intervals, BoundsCanWaitInASnapshot) {
   Intervals intervals(1);
   for (const double d_hat : {nan, 1.0, 2.0, 3.0}) {
     std::vector<Interval> bounds{intervals.around(Vector{d_hat}, Vector{0.5})[0]};
-    std::vector<std::byte> bytes;
-    Archive to(bytes);
-    bounds[0].exchange(to);
     std::vector<Interval> again(1);
-    Archive from{std::span<const std::byte>(bytes)};
-    again[0].exchange(from);
+    test::set_state(again[0], test::state_of(bounds[0]));
     EXPECT_TRUE(same_bits(numbers(again), numbers(bounds)));
     intervals.learn(again, Vector{0});
   }

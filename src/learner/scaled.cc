@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "core/finite.h"
-#include "learner/moments.h"
+#include "core/moments.h"
 #include "learner/refusal.h"
 #include "learner/wild_start.h"
 

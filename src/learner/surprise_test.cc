@@ -11,7 +11,6 @@
 #include <limits>
 #include <string>
 
-#include "core/archive.h"
 #include "core/rng.h"
 #include "kalstream/snapshot.h"
 #include "support.h"
@@ -20,23 +19,15 @@ namespace kalstream {
 namespace {
 
 using test::same_bits;
+using test::state_of;
 using test::Vector;
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-std::vector<std::byte> state_of(const Surprise& surprise) {
-  std::vector<std::byte> bytes;
-  Archive to(bytes);
-  const_cast<Surprise&>(surprise).exchange(to);  // NOLINT: writing changes nothing
-  return bytes;
-}
-
 Surprise from_state(std::span<const std::byte> bytes, std::size_t outputs) {
   Surprise surprise(outputs);
-  Archive from(bytes);
-  surprise.exchange(from);
-  from.require(from.left() == 0);
+  test::set_state(surprise, bytes);
   return surprise;
 }
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/archive.h"
-#include "learner/moments.h"
+#include "core/moments.h"
 
 namespace kalstream {
 

@@ -9,6 +9,7 @@
 #include "core/archive.h"
 #include "schema/data_error.h"
 #include "kalstream/snapshot.h"
+#include "support.h"
 
 namespace kalstream {
 namespace {
@@ -392,14 +393,10 @@ TEST_F(RecordReaderTest, GoesOnFromWhatWasSettled) {
                              Names{R"({"a": 1})"}, Names{"a,b"}}) {
     RecordReader reader;
     read(reader, lines);
-    Dialect dialect = reader.dialect();
-    std::vector<std::byte> bytes;
-    Archive to(bytes);
-    dialect.exchange(to);
+    const Dialect dialect = reader.dialect();
+    const auto bytes = test::state_of(dialect);
     Dialect again;
-    Archive from{std::span<const std::byte>(bytes)};
-    again.exchange(from);
-    EXPECT_EQ(from.left(), 0U);
+    test::set_state(again, bytes);
     EXPECT_EQ(again.columns, dialect.columns);
     EXPECT_EQ(again.decimal, dialect.decimal);
     RecordReader next(again);
@@ -407,8 +404,7 @@ TEST_F(RecordReaderTest, GoesOnFromWhatWasSettled) {
     EXPECT_EQ(read(next, {line}), read(reader, {line}));
     for (std::size_t cut = 0; cut < bytes.size(); ++cut) {
       Dialect half;
-      Archive short_one{std::span<const std::byte>(bytes).first(cut)};
-      EXPECT_THROW(half.exchange(short_one), SnapshotError);
+      EXPECT_THROW(test::set_state(half, std::span(bytes).first(cut)), SnapshotError);
     }
   }
 }

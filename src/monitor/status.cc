@@ -67,23 +67,20 @@ void each_number(Status& s, const Visit& visit) {
   visit({gauge, "memory_bytes", "Memory that counts against the limit."}, "", s.memory_bytes);
   visit({gauge, "memory_limit_bytes", "Memory that may be used."}, "", s.memory_limit);
 
-  constexpr std::string_view all = "{window=\"all\"}";
-  constexpr std::string_view recent = "{window=\"recent\"}";
-  const Family nse = {gauge, "nse", "Mean squared error over the variance of the target."};
-  visit(nse, all, s.errors.nse);
-  visit(nse, recent, s.recent_errors.nse);
-  const Family rmse = {gauge, "rmse", "Root of the mean squared error, in units of the target."};
-  visit(rmse, all, s.errors.rmse);
-  visit(rmse, recent, s.recent_errors.rmse);
-  const Family mae = {gauge, "mae", "Mean absolute error, in units of the target."};
-  visit(mae, all, s.errors.mae);
-  visit(mae, recent, s.recent_errors.mae);
-  const Family log_loss = {gauge, "log_loss", "Mean of minus ln p of the class that came."};
-  visit(log_loss, all, s.classes.log_loss);
-  visit(log_loss, recent, s.classes.recent_log_loss);
-  const Family accuracy = {gauge, "accuracy_ratio", "How often the most probable class came."};
-  visit(accuracy, all, s.classes.accuracy);
-  visit(accuracy, recent, s.classes.recent_accuracy);
+  const auto both = [&](const Family& family, auto& of_all, auto& of_recent) {
+    visit(family, "{window=\"all\"}", of_all);
+    visit(family, "{window=\"recent\"}", of_recent);
+  };
+  both({gauge, "nse", "Mean squared error over the variance of the target."}, s.errors.nse,
+       s.recent_errors.nse);
+  both({gauge, "rmse", "Root of the mean squared error, in units of the target."}, s.errors.rmse,
+       s.recent_errors.rmse);
+  both({gauge, "mae", "Mean absolute error, in units of the target."}, s.errors.mae,
+       s.recent_errors.mae);
+  both({gauge, "log_loss", "Mean of minus ln p of the class that came."}, s.classes.log_loss,
+       s.classes.recent_log_loss);
+  both({gauge, "accuracy_ratio", "How often the most probable class came."}, s.classes.accuracy,
+       s.classes.recent_accuracy);
   visit({gauge, "kappa", "Accuracy beyond chance, Cohen's kappa."}, "", s.classes.kappa);
   visit({gauge, "auc", "Area under the curve, the mean over classes."}, "", s.classes.auc);
   visit({gauge, "f1", "F1 score, the mean over classes."}, "", s.classes.f1);
@@ -91,9 +88,8 @@ void each_number(Status& s, const Visit& visit) {
         s.classes.calibration);
   visit({gauge, "coverage_nominal_ratio", "How often intervals should hold the target."}, "",
         s.coverage_nominal);
-  const Family coverage = {gauge, "coverage_ratio", "How often intervals held the target."};
-  visit(coverage, all, s.coverage);
-  visit(coverage, recent, s.coverage_recent);
+  both({gauge, "coverage_ratio", "How often intervals held the target."}, s.coverage,
+       s.coverage_recent);
 
   const Family latency = {summary, "latency_seconds", "Time a sample took."};
   visit(latency, "{quantile=\"0.5\"}", s.latency.p50);

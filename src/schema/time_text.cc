@@ -52,20 +52,6 @@ std::size_t decimals_of(std::string_view number) {
   return point == number.npos ? 0 : number.size() - point - 1;
 }
 
-// Of numbers since 1970.
-std::int64_t unit_size(TimeForm form) {
-  switch (form) {
-    case TimeForm::milliseconds:
-      return a_second / 1'000;
-    case TimeForm::microseconds:
-      return a_second / 1'000'000;
-    case TimeForm::nanoseconds:
-      return 1;
-    default:
-      return a_second;
-  }
-}
-
 std::string number_text(std::int64_t moment, std::int64_t unit, std::size_t decimals) {
   const bool negative = moment < 0;
   const auto size =
@@ -203,7 +189,8 @@ bool TimeText::take_digits(std::string_view digits, std::vector<What>& expected)
 }
 
 std::string TimeText::write(std::int64_t moment) const {
-  if (form_ >= TimeForm::seconds) return number_text(moment, unit_size(form_), decimals_);
+  if (form_ >= TimeForm::seconds)
+    return number_text(moment, form_ == TimeForm::number ? a_second : unit_of(form_), decimals_);
   if (parts_.empty()) return iso_text(moment);
   const std::int64_t local = moment + zone_;
   std::int64_t days = local / a_day;

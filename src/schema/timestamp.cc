@@ -258,7 +258,13 @@ bool is_text_form(TimeForm form) {
          form == TimeForm::month_first;
 }
 
-/// Nanoseconds of one unit; 0 for forms that are no count.
+void append_number(std::string& text, std::int64_t number, std::size_t digits) {
+  const std::string plain = std::to_string(number);
+  text.append(digits - std::min(digits, plain.size()), '0').append(plain);
+}
+
+}  // namespace
+
 std::int64_t unit_of(TimeForm form) {
   switch (form) {
     case TimeForm::seconds:
@@ -273,13 +279,6 @@ std::int64_t unit_of(TimeForm form) {
       return 0;
   }
 }
-
-void append_number(std::string& text, std::int64_t number, std::size_t digits) {
-  const std::string plain = std::to_string(number);
-  text.append(digits - std::min(digits, plain.size()), '0').append(plain);
-}
-
-}  // namespace
 
 std::optional<Timestamp> parse_time(std::string_view text, TimeForm form) {
   Reading r;

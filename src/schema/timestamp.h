@@ -34,6 +34,9 @@ std::optional<FoundForm> form_of(std::string_view text);
 /// does not.
 std::optional<TimeForm> epoch_form_of(double number);
 
+/// How many nanoseconds one unit of a number of this form is; 0 for forms that do not count.
+std::int64_t unit_of(TimeForm form);
+
 /// The moment a number of this form tells; nothing for TimeForm::number and forms of text.
 std::optional<Timestamp> time_of(double number, TimeForm form);
 

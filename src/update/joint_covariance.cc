@@ -6,6 +6,7 @@
 #include "core/archive.h"
 #include "core/finite.h"
 #include "kernels/kernels.h"
+#include "update/longevity.h"
 
 namespace kalstream {
 
@@ -16,8 +17,6 @@ namespace {
 // Hidden states are numbers of size one. What is less certain than this is not known at all, and
 // more would be an unstable network's way to infinity.
 constexpr double most_of_state = 1e6;
-
-constexpr double mending_of_joint = 1e-10;  // as of the other filters (longevity.cc)
 
 }  // namespace
 
@@ -174,7 +173,7 @@ void JointCovariance::mend() {
   for (std::size_t i = 0; i < N_; ++i)
     for (std::size_t j = 0; j < i; ++j)
       if (std::abs(row(i)[j]) > std::sqrt(row(i)[i] * row(j)[j])) row(i)[j] = row(j)[i] = 0;
-  for (std::size_t i = 0; i < N_; ++i) row(i)[i] *= 1 + mending_of_joint;
+  for (std::size_t i = 0; i < N_; ++i) row(i)[i] *= 1 + Longevity::mending;
   sum_trace();
 }
 

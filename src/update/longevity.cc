@@ -24,10 +24,6 @@ constexpr double most_of_noise = 1e4;
 // The largest variance at which weights that nothing excites come to rest.
 constexpr double most_at_rest = 10;
 
-// What a diagonal gains, in relation to itself, from an update its covariance did not allow: more
-// than the rounding of years, and nothing to a filter that learns.
-constexpr double mending = 1e-10;
-
 }  // namespace
 
 Longevity::Longevity(double initial_covariance, Schedule process_noise, std::size_t n_d)

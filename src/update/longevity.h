@@ -27,6 +27,10 @@ class Longevity {
   /// The update from which on rules are held together for a long life; published runs are shorter.
   static constexpr std::uint64_t first_return = 131'072;
 
+  /// What a diagonal of P gains, as a fraction of itself, after an update that P did not allow:
+  /// more than the rounding of years, and nothing to a filter that learns.
+  static constexpr double mending = 1e-10;
+
   /// p₁, q, and the rows of H.
   Longevity(double initial_covariance, Schedule process_noise, std::size_t n_d);
 

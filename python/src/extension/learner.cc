@@ -4,7 +4,6 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -16,6 +15,7 @@
 #include "contenders/contenders.h"
 #include "core/archive.h"
 #include "core/finite.h"
+#include "core/memory_limit.h"
 #include "engine/learnt.h"
 #include "io/snapshot_file.h"
 #include "kalstream/settings.h"
@@ -38,12 +38,11 @@ LearnerOptions options_named(const std::string& name, const std::string& preset)
 
 // The operating system would promise more than there is, and end the interpreter when it is used.
 void check_memory(double needed, const char* what, const char* advice) {
-  const double machine =
-      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  static const auto machine = static_cast<double>(memory_allowed());
   if (needed <= 0.9 * machine) return;
   constexpr double gib = 1 << 30;
   char text[160];
-  std::snprintf(text, sizeof text, "the %s needs %.1f GiB, this machine has %.1f; %s", what,
+  std::snprintf(text, sizeof text, "the %s needs %.1f GiB, this process may use %.1f; %s", what,
                 needed / gib, machine / gib, advice);
   PyErr_SetString(PyExc_MemoryError, text);
   throw nb::python_error();

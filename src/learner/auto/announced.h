@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "kalstream/learner.h"
-#include "learner/moments.h"
+#include "core/moments.h"
 
 namespace kalstream {
 

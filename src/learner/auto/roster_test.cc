@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "core/archive.h"
 #include "support.h"
 
 namespace kalstream {
@@ -79,12 +78,8 @@ TEST(Roster, OneThatPaysInItsTrialStays) {
 TEST(Roster, GoesOnFromASnapshot) {
   Three stopped;
   stopped.live(1800);
-  std::vector<std::byte> bytes;
-  Archive to(bytes);
-  stopped.roster.exchange(to);
   Three other;
-  Archive from{std::span<const std::byte>(bytes)};
-  other.roster.exchange(from);
+  test::set_state(other.roster, test::state_of(stopped.roster));
   for (std::size_t t = 0; t < 6000; ++t) {
     const auto a = stopped.roster.learn(stopped.moved, 1);
     const auto b = other.roster.learn(other.moved, 1);

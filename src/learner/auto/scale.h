@@ -9,7 +9,7 @@
 
 #include "learner/auto/experts.h"
 #include "learner/auto/telling_inputs.h"
-#include "learner/moments.h"
+#include "core/moments.h"
 
 namespace kalstream {
 

@@ -13,9 +13,10 @@
 #include "core/denormals.h"
 #include "core/envelope.h"
 #include "core/finite.h"
+#include "core/moments.h"
 #include "kalstream/snapshot.h"
 #include "kernels/kernels.h"
-#include "learner/moments.h"
+#include "update/longevity.h"
 
 namespace kalstream {
 namespace {
@@ -27,13 +28,6 @@ constexpr Envelope batch_envelope{
     {0x89, 'K', 'A', 'L', 'B', '\r', '\n', 0x1a}, /*format=*/1, "snapshot of a batch"};
 constexpr std::size_t widest = 1000;
 constexpr std::size_t most_of_them = std::size_t{1} << 40;
-
-// As Longevity has it: how often variances are looked at, and from when on they are halved.
-constexpr std::uint64_t look_interval = 64;
-constexpr double most_of_initial = 2;
-constexpr double most_of_noise = 1e4;
-// What a diagonal gains, in relation to itself, from an update its covariance did not allow.
-constexpr double mending = 1e-10;
 
 void require_size(const char* what, std::size_t is, std::size_t wanted) {
   if (is != wanted)
@@ -53,7 +47,10 @@ StepStatus status_of(double outcome) {
 // in the order it lies in memory.
 struct RlsBatch::State {
   State(std::size_t models_, std::size_t inputs_, const Rls& o)
-      : models(models_), n(inputs_), options(o) {
+      : models(models_),
+        n(inputs_),
+        options(o),
+        longevity(o.initial_covariance, o.process_noise, 1) {
     options.validate();
     if (options.process_noise.kind != Schedule::Kind::constant)
       throw std::invalid_argument("process_noise: of models in a batch it has to be constant");
@@ -120,6 +117,7 @@ struct RlsBatch::State {
   std::size_t models;
   std::size_t n;
   Rls options;
+  Longevity longevity;
   std::uint64_t calls = 0;  // that have learnt
   AlignedVector numbers;
   // For one group at a time.
@@ -150,8 +148,7 @@ void RlsBatch::State::for_groups(const Which& which, std::span<const double> X,
   }
 }
 
-// Rounding has made a variance negative along some input, and would refuse every later update, too.
-// A correlation beyond 1 is more than that: there nothing is left to trust but the variances.
+// What Longevity::mend does to the covariance of other learners.
 void RlsBatch::State::mend(std::size_t group, std::size_t lane) {
   const kernels::RlsModels m = of(group);
   bool possible = true;
@@ -159,17 +156,15 @@ void RlsBatch::State::mend(std::size_t group, std::size_t lane) {
     for (std::size_t j = 0; j < i; ++j, at += width)
       possible = possible && m.P[at] * m.P[at] <= m.D[width * i + lane] * m.D[width * j + lane];
   for (std::size_t i = 0, at = lane; i < rows(); ++i) {
-    m.D[width * i + lane] *= 1 + mending;
+    m.D[width * i + lane] *= 1 + Longevity::mending;
     for (std::size_t j = 0; j < i && !possible; ++j, at += width) m.P[at] = 0;
   }
 }
 
-// Along what no sample excites P gains q with every update, for ever: it is halved where a variance
-// has grown too large.
+// What Longevity::limit_growth does to the covariance of other learners.
 void RlsBatch::State::limit_growth() {
-  const double q = options.process_noise.from;
-  if (++calls % look_interval != 0 || q == 0) return;
-  const double limit = std::max(most_of_initial * initial(), most_of_noise * q);
+  if (!Longevity::is_due(++calls) || options.process_noise.from == 0) return;
+  const double limit = longevity.limit(calls);
   for (std::size_t model = 0; model < models; ++model) {
     const kernels::RlsModels m = of(model / width);
     const std::size_t lane = model % width;
@@ -207,16 +202,13 @@ std::vector<double> RlsBatch::weights(std::size_t model) const {
   State& s = *state_;
   const kernels::RlsModels m = s.of(model / width);
   const std::size_t lane = model % width;
-  const auto deviation = [](double count, double mean, double sum_sq) {
-    const double d = count < 2 ? 0 : std::sqrt(sum_sq / count);
-    return d > 1e-12 * std::abs(mean) && d > 0 ? d : 1;
-  };
-  const double unit = deviation(m.d_count[lane], m.d_mean[lane], m.d_sum_sq[lane]);
+  const double unit = Welford{m.d_mean[lane], m.d_sum_sq[lane]}.deviation(m.d_count[lane]);
   std::vector<double> w(s.rows());
   w.back() = m.d_mean[lane] + unit * m.theta[width * s.n + lane];
   for (std::size_t j = 0; j < s.n; ++j) {
     const std::size_t at = width * j + lane;
-    w[j] = unit * s.scale() * m.theta[at] / deviation(m.x_count[lane], m.mean[at], m.sum_sq[at]);
+    const double deviation = Welford{m.mean[at], m.sum_sq[at]}.deviation(m.x_count[lane]);
+    w[j] = unit * s.scale() * m.theta[at] / deviation;
     w.back() -= w[j] * m.mean[at];
   }
   return w;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/finite.h"
+#include "core/least_squares.h"
 
 namespace kalstream {
 
@@ -90,19 +91,10 @@ void ClassStack::learn(std::size_t y) {
 }
 
 void ClassStack::update(std::span<const double> h, double e) {
-  const std::size_t n = size();
-  double s = 1;
-  for (std::size_t i = 0; i < n; ++i) {
-    double sum = 0;
-    for (std::size_t j = 0; j < n; ++j) sum += P_[i * n + j] * h[j];
-    Ph_[i] = sum;
-    s += h[i] * sum;
-  }
-  if (!(s >= 1)) return;
-  for (std::size_t i = 0; i < n; ++i) {
-    theta_[i] += Ph_[i] * (e / s);
-    for (std::size_t j = 0; j < n; ++j) P_[i * n + j] -= Ph_[i] * Ph_[j] / s;
-  }
+  const double S = gain(P_, h, Ph_);
+  if (!(S >= 1)) return;
+  for (std::size_t i = 0; i < h.size(); ++i) theta_[i] += Ph_[i] * (e / S);
+  downdate(P_, Ph_, S);
 }
 
 void ClassStack::exchange(Archive& archive) {

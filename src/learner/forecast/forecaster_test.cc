@@ -5,7 +5,6 @@
 #include <cmath>
 #include <numbers>
 
-#include "core/archive.h"
 #include "core/rng.h"
 #include "support.h"
 
@@ -134,14 +133,9 @@ TEST(Forecaster, GoesOnFromASnapshotAndACopy) {
   const Vector y = seasonal(260);
   Life life(0.8);
   for (std::size_t t = 0; t < 200; ++t) t % 17 == 5 ? life.miss() : life.step(y[t]);
-  std::vector<std::byte> bytes;
-  Archive to(bytes);
-  life.forecaster.exchange(to);
   Life loaded(0.8);
   loaded.learner = life.learner->clone();
-  Archive from{std::span<const std::byte>(bytes)};
-  loaded.forecaster.exchange(from);
-  EXPECT_EQ(from.left(), 0U);
+  test::set_state(loaded.forecaster, test::state_of(life.forecaster));
   Life copied(0.8);
   copied.learner = life.learner->clone();
   copied.forecaster = life.forecaster;

@@ -10,7 +10,7 @@
 #include "kalstream/learner.h"
 #include "learner/auto/series/features.h"
 #include "learner/auto/series/smoothing.h"
-#include "learner/moments.h"
+#include "core/moments.h"
 
 namespace kalstream {
 

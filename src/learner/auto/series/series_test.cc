@@ -5,7 +5,6 @@
 #include <cmath>
 #include <numbers>
 
-#include "core/archive.h"
 #include "core/rng.h"
 #include "support.h"
 
@@ -101,12 +100,8 @@ TEST(Series, GoOnFromASnapshotAndACopy) {
     else
       s.learn(season(t) + rng.normal());
   }
-  std::vector<std::byte> bytes;
-  Archive to(bytes);
-  s.exchange(to);
   Series loaded(Auto{}, network(), 0);
-  Archive from{std::span<const std::byte>(bytes)};
-  loaded.exchange(from);
+  test::set_state(loaded, test::state_of(s));
   Series copy(s);
   for (std::size_t t = 150; t < 170; ++t) {
     const Vector said = said_by(s);

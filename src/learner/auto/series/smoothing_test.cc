@@ -5,8 +5,8 @@
 #include <cmath>
 #include <vector>
 
-#include "core/archive.h"
 #include "core/rng.h"
+#include "support.h"
 
 namespace kalstream {
 namespace {
@@ -75,13 +75,8 @@ TEST(Smoothing, GoesOnFromASnapshot) {
   Smoothing s(pace);
   s.set_periods({4, 7});
   for (std::size_t t = 0; t < 50; ++t) s.learn(load(t));
-  std::vector<std::byte> bytes;
-  Archive to(bytes);
-  s.exchange(to);
   Smoothing loaded(pace);
-  Archive from{std::span<const std::byte>(bytes)};
-  loaded.exchange(from);
-  EXPECT_EQ(from.left(), 0U);
+  test::set_state(loaded, test::state_of(s));
   for (std::size_t t = 50; t < 80; ++t) {
     EXPECT_EQ(loaded.predict(), s.predict());
     s.learn(load(t));

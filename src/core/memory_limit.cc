@@ -1,4 +1,4 @@
-#include "stream/memory_limit.h"
+#include "core/memory_limit.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,4 +1,4 @@
-#include "learner/moments.h"
+#include "core/moments.h"
 
 #include <gtest/gtest.h>
 
