@@ -216,7 +216,7 @@ TEST(FleetWorkerThreads, SurviveChaos) {
   TestFolder folder;
   WorkerOptions options = test_options(folder, "");
   options.has_thread = true;
-  for (const std::uint64_t seed : {4, 8}) {
+  for (std::uint64_t seed = test::one_in(2); seed <= 2; ++seed) {
     MemoryBroker broker(3);
     TestInputs inputs(3, seed);
     run_chaos(seed, broker, inputs, options);
