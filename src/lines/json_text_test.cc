@@ -45,7 +45,9 @@ TEST(JsonText, TextsAreThoseOfALibraryForJson) {
     return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   };
   Rng rng(5);
-  const std::string bytes("a\"\\\n\t\x01\x1f\x7f\x80\xbf\xc2\xc3\xe0\xa0\xe2\x82\xac\xed\xf0\x90\xf4\x8f\xff\0", 28);
+  constexpr char odd[] =
+      "a\"\\\n\t\x01\x1f\x7f\x80\xbf\xc2\xc3\xe0\xa0\xe2\x82\xac\xed\xf0\x90\xf4\x8f\xff\0";
+  const std::string bytes(odd, sizeof odd - 1);
   for (int k = 0; k < 20'000; ++k) {
     std::string text;
     const auto length = static_cast<std::size_t>(rng.uniform() * 8);
