@@ -78,11 +78,6 @@ bool RecordReader::read(std::string_view line, Record& record) {
 
 // ---- JSON.
 
-bool RecordReader::is_json(std::string_view line) const {
-  if (dialect_.format != Format::unknown) return dialect_.format == Format::json;
-  return line.front() == '{' || line.front() == '[';
-}
-
 void RecordReader::read_json(std::string_view line, Record& record) {
   json_.read(line, record);
   const std::size_t fields = record.fields().size();

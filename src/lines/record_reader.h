@@ -51,7 +51,10 @@ class RecordReader {
   static constexpr std::size_t longest_line = std::size_t{1} << 20;
 
  private:
-  bool is_json(std::string_view line) const;
+  bool is_json(std::string_view line) const {
+    if (dialect_.format != Format::unknown) return dialect_.format == Format::json;
+    return line.front() == '{' || line.front() == '[';
+  }
   void read_json(std::string_view line, Record& record);
 
   // While the columns are not sure.

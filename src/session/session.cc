@@ -12,7 +12,7 @@ void Session::begin() {
 }
 
 void Session::take(std::span<const Arrival> arrivals, AnswerFormat format, Workers* workers) {
-  begin();
+  if (!begun_) begin();
   format_ = format;
   while (!arrivals.empty()) {
     std::size_t count = 1;
@@ -70,27 +70,23 @@ std::size_t Session::take_batch(std::span<const Arrival> arrivals, Workers& work
   return count;
 }
 
+// `text` may have been written before. In CSV a refusal cannot be written before the header is, and
+// that not before the columns are known.
 void Session::deliver(const Answer* answer, std::string& text) {
   for (const std::string& remark : engine_.take_remarks())
     tell([&](StreamListener& l) { l.remarked(remark); });
   if (answer == nullptr) return;
-  write(*answer, text);
-  tell([&](StreamListener& l) { l.answered(*answer, text); });
-}
-
-// Nothing, if the text has been written before. In CSV a refusal cannot be written before the
-// header is, and that not before the columns are known.
-void Session::write(const Answer& answer, std::string& text) {
-  const AnswerWriter* writer = this->writer();
-  if (writer == nullptr) return;
   const bool needs_header =
       format_ == AnswerFormat::csv && header_ == Header::session && !has_header_;
-  if (needs_header && answer.status == Answer::Status::refused) return;
-  if (text.empty()) writer->write(answer, text);
-  if (!needs_header) return;
-  has_header_ = true;
-  const bool is_first = engine_.counts().samples + engine_.counts().late <= 1;
-  if (is_first) text.insert(0, header());
+  const bool waits_for_header = needs_header && answer->status == Answer::Status::refused;
+  const AnswerWriter* writer = waits_for_header ? nullptr : this->writer();
+  if (writer != nullptr) {
+    const bool is_first = engine_.counts().samples + engine_.counts().late <= 1;
+    if (text.empty()) writer->write(*answer, text);
+    if (needs_header && is_first) text.insert(0, header());
+    has_header_ = has_header_ || needs_header;
+  }
+  tell([&](StreamListener& l) { l.answered(*answer, text); });
 }
 
 // nullptr: nothing can be written.

@@ -56,7 +56,6 @@ class Session {
   template <class Take>
   auto patiently(const Take& take);
   void deliver(const Answer* answer, std::string& text);
-  void write(const Answer& answer, std::string& text);
   const AnswerWriter* writer();
   template <class Event>
   void tell(const Event& event) {
