@@ -7,6 +7,7 @@
 #include <fstream>
 #include <memory>
 
+#include "auto/experts.h"
 #include "commands.h"
 #include "data/source.h"
 #include "engine/checkpoint.h"
@@ -16,7 +17,6 @@
 #include "io/schema_json.h"
 #include "io/snapshot_file.h"
 #include "kalstream/settings.h"
-#include "learner/auto/experts.h"
 #include "learner/footprint.h"
 #include "schema/rules.h"
 #include "stores/folder_store.h"
