@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
+#include "auto/auto_learner.h"
 #include "data/source.h"
 #include "eval/parallel.h"
-#include "learner/auto/auto_learner.h"
 
 namespace {
 

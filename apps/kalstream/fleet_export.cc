@@ -5,7 +5,7 @@
 
 #include "commands.h"
 #include "core/envelope.h"
-#include "data/dataset.h"
+#include "schema/dataset.h"
 #include "fleet/model_transfer.h"
 #include "fleet_commands.h"
 #include "fleet_options.h"

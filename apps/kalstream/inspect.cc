@@ -7,6 +7,7 @@
 #include <fstream>
 #include <memory>
 
+#include "auto/experts.h"
 #include "checks.h"
 #include "commands.h"
 #include "contenders/contenders.h"
@@ -15,7 +16,6 @@
 #include "eval/statistics.h"
 #include "io/snapshot_file.h"
 #include "kalstream/settings.h"
-#include "learner/auto/experts.h"
 #include "learner/footprint.h"
 #include "schema/rules.h"
 #include "settings/schema_json.h"

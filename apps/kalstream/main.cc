@@ -9,7 +9,7 @@
 
 #include "about.h"
 #include "commands.h"
-#include "data/dataset.h"
+#include "schema/dataset.h"
 #include "kalstream/snapshot.h"
 #include "kernels/dispatch.h"
 #include "misspelt.h"

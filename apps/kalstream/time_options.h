@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "data/dataset.h"
+#include "schema/dataset.h"
 #include "eval/progressive.h"
 #include "schema/time_choice.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "data/dataset.h"
+#include "schema/dataset.h"
 #include "kalstream/presets.h"
 
 namespace kalstream::paper {

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <functional>
 
-#include "data/dataset.h"
+#include "schema/dataset.h"
 #include "kalstream/learner.h"
 
 namespace kalstream {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "data/dataset.h"
+#include "schema/dataset.h"
 #include "kalstream/calibrated.h"
 #include "kalstream/learner.h"
 #include "kalstream/presets.h"

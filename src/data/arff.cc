@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <array>
 
-#include "data/dataset.h"
+#include "schema/dataset.h"
 #include "data/record_file.h"
 #include "lines/delimited.h"
 

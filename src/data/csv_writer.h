@@ -3,7 +3,7 @@
 
 #include <ostream>
 
-#include "data/dataset.h"
+#include "schema/dataset.h"
 
 namespace kalstream {
 

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "data/dataset.h"
+#include "schema/dataset.h"
 
 namespace kalstream {
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <span>
 
-#include "data/dataset.h"
+#include "schema/dataset.h"
 #include "data/inflate.h"
 #include "data/record_file.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "data/dataset.h"
+#include "schema/dataset.h"
 #include "kalstream/schema.h"
 
 namespace kalstream {

@@ -1,7 +1,7 @@
 // Lines of a whole text.
 #include <algorithm>
 
-#include "data/dataset.h"
+#include "schema/dataset.h"
 #include "data/record_file.h"
 #include "lines/delimited.h"
 #include "lines/record_reader.h"

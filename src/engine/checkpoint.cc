@@ -2,7 +2,7 @@
 
 #include "core/envelope.h"
 #include "kalstream/snapshot.h"
-#include "learner/state.h"
+#include "recipes/state.h"
 
 namespace kalstream {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "core/envelope.h"
 #include "engine/model.h"
-#include "ports/ports.h"
+#include "engine/ports.h"
 
 namespace kalstream {
 

@@ -18,7 +18,7 @@
 #include "engine/turn.h"
 #include "kalstream/learner.h"
 #include "kalstream/schema.h"
-#include "ports/ports.h"
+#include "engine/ports.h"
 #include "schema/arrival.h"
 #include "schema/sample.h"
 

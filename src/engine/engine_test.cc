@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "core/archive.h"
-#include "data/dataset.h"
+#include "schema/dataset.h"
 #include "engine/checkpoint.h"
 #include "kalstream/snapshot.h"
 #include "lines/record_reader.h"

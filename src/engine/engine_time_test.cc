@@ -6,7 +6,7 @@
 
 #include "core/archive.h"
 #include "core/rng.h"
-#include "data/dataset.h"
+#include "schema/dataset.h"
 #include "engine/checkpoint.h"
 #include "engine/engine.h"
 #include "lines/record_reader.h"

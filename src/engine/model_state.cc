@@ -5,7 +5,7 @@
 #include "core/envelope.h"
 #include "engine/model.h"
 #include "kalstream/snapshot.h"
-#include "learner/state.h"
+#include "recipes/state.h"
 
 namespace kalstream {
 namespace {

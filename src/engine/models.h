@@ -14,7 +14,7 @@
 #include "engine/checkpoint.h"
 #include "engine/model.h"
 #include "engine/packed_model.h"
-#include "ports/ports.h"
+#include "engine/ports.h"
 
 namespace kalstream {
 

@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "data/dataset.h"
+#include "schema/dataset.h"
 #include "eval/backtest.h"
 #include "eval/progressive.h"
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "data/dataset.h"
+#include "schema/dataset.h"
 #include "engine/answer.h"
 #include "engine/class_scores.h"
 #include "engine/engine_options.h"

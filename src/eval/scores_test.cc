@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "data/dataset.h"
+#include "schema/dataset.h"
 
 namespace kalstream {
 namespace {

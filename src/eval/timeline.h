@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "data/dataset.h"
+#include "schema/dataset.h"
 #include "engine/clock.h"
 
 namespace kalstream {

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "data/dataset.h"
+#include "schema/dataset.h"
 #include "kalstream/version.h"
 #include "kernels/dispatch.h"
 

@@ -1,6 +1,6 @@
 #include "fleet/fleet_record.h"
 
-#include "data/dataset.h"
+#include "schema/dataset.h"
 #include "kalstream/version.h"
 #include "kernels/dispatch.h"
 

@@ -12,7 +12,7 @@
 
 #include "core/envelope.h"
 #include "core/rng.h"
-#include "data/dataset.h"
+#include "schema/dataset.h"
 #include "fleet/memory_log.h"
 #include "fleet/worker.h"
 #include "schema/rules.h"

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "data/dataset.h"
+#include "schema/dataset.h"
 #include "engine/checkpoint.h"
 
 namespace kalstream::fleet {

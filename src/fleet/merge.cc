@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "data/dataset.h"
+#include "schema/dataset.h"
 #include "fleet/time_merge.h"
 #include "kafka/consumer.h"
 #include "kafka/producer.h"

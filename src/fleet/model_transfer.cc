@@ -7,7 +7,7 @@
 
 #include "core/archive.h"
 #include "core/envelope.h"
-#include "data/dataset.h"
+#include "schema/dataset.h"
 #include "engine/checkpoint.h"
 #include "engine/learnt.h"
 #include "fleet/names.h"

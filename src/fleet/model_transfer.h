@@ -6,7 +6,7 @@
 #include <string>
 
 #include "fleet/topics.h"
-#include "ports/ports.h"
+#include "engine/ports.h"
 
 namespace kalstream::fleet {
 

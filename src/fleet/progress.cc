@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/hash.h"
-#include "data/dataset.h"
+#include "schema/dataset.h"
 #include "kernels/dispatch.h"
 
 namespace kalstream::fleet {

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <memory>
 
-#include "ports/ports.h"
+#include "engine/ports.h"
 #include "stores/database_files.h"
 #include "stores/spill.h"
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "data/dataset.h"
+#include "schema/dataset.h"
 #include "kafka/producer.h"
 #include "kafka/reading.h"
 #include "view/table.h"

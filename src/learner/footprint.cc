@@ -3,7 +3,6 @@
 #include <vector>
 
 #include "core/layout.h"
-#include "learner/rules/rule.h"
 
 namespace kalstream {
 namespace {
@@ -30,12 +29,6 @@ std::vector<Blocks> blocks_of(const ParameterLayout& layout, Partition partition
 }
 
 }  // namespace
-
-Footprint footprint(const LearnerOptions& options) {
-  return with_info(options.rule, [&](const auto& info, const auto& rule) {
-    return info.footprint(options, rule);
-  });
-}
 
 NetworkOptions network_inside(const LearnerOptions& options) {
   NetworkOptions network = options.network;

@@ -16,6 +16,7 @@ struct Footprint {
   double learnt_bytes = 0;            ///< of them at least: weights and covariances
 };
 
+/// Of a learner of any rule: each rule says it of its own (rules/rule.h).
 Footprint footprint(const LearnerOptions& options);
 
 /// Of so many networks, each with one covariance per block of the partition, or none.

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "lines/record_reader.h"
-#include "ports/ports.h"
+#include "engine/ports.h"
 #include "serve/input_log.h"
 
 namespace kalstream::serve {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "data/dataset.h"
+#include "schema/dataset.h"
 #include "kalstream/snapshot.h"
 #include "schema/rules.h"
 #include "serve/description.h"

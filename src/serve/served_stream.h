@@ -11,7 +11,7 @@
 
 #include "core/workers.h"
 #include "engine/engine.h"
-#include "ports/ports.h"
+#include "engine/ports.h"
 #include "serve/board.h"
 #include "serve/body_records.h"
 #include "serve/input_log.h"

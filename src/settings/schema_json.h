@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "data/dataset.h"
+#include "schema/dataset.h"
 #include "kalstream/learner.h"
 
 namespace kalstream {

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "ports/ports.h"
+#include "engine/ports.h"
 #include "stores/database_files.h"
 
 struct sqlite3;

@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "ports/ports.h"
+#include "engine/ports.h"
 #include "stores/lock.h"
 
 namespace kalstream {

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <unordered_set>
 
-#include "ports/ports.h"
+#include "engine/ports.h"
 #include "stores/database.h"
 #include "stores/lock.h"
 #include "stores/spill.h"

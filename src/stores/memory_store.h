@@ -5,7 +5,7 @@
 #include <mutex>
 #include <set>
 
-#include "ports/ports.h"
+#include "engine/ports.h"
 
 namespace kalstream {
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "engine/engine.h"
-#include "ports/ports.h"
+#include "engine/ports.h"
 #include "stream/committer.h"
 
 namespace kalstream {

@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "engine/checkpoint.h"
-#include "ports/ports.h"
+#include "engine/ports.h"
 
 namespace kalstream {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <thread>
 
-#include "data/dataset.h"
+#include "schema/dataset.h"
 
 namespace kalstream {
 

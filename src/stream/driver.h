@@ -7,7 +7,7 @@
 
 #include "core/workers.h"
 #include "engine/engine.h"
-#include "ports/ports.h"
+#include "engine/ports.h"
 #include "schema/arrival.h"
 #include "session/session.h"
 #include "stream/checkpoints.h"

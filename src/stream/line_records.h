@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "lines/record_reader.h"
-#include "ports/ports.h"
+#include "engine/ports.h"
 #include "schema/arrival.h"
 #include "stream/line_source.h"
 

@@ -14,7 +14,7 @@
 #include "monitor/notices.h"
 #include "monitor/status.h"
 #include "monitor/watch.h"
-#include "ports/ports.h"
+#include "engine/ports.h"
 #include "session/session.h"
 
 namespace kalstream {

@@ -3,7 +3,7 @@
 
 #include "engine/checkpoint.h"
 #include "engine/engine.h"
-#include "ports/ports.h"
+#include "engine/ports.h"
 
 namespace kalstream {
 

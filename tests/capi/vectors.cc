@@ -28,7 +28,7 @@
 #include <vector>
 
 #include "core/rng.h"
-#include "data/dataset.h"
+#include "schema/dataset.h"
 #include "engine/engine.h"
 #include "kalstream/forecaster.h"
 #include "kalstream/settings.h"

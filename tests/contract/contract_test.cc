@@ -19,9 +19,9 @@
 #include "kalstream/surprise.h"
 #include "learner/mixture.h"
 #include "learner/network_learner.h"
-#include "learner/rules/rule.h"
 #include "learner/scaled.h"
-#include "learner/state.h"
+#include "recipes/state.h"
+#include "rules/rule.h"
 #include "support.h"
 
 namespace {

@@ -1,6 +1,6 @@
 // Lines as records, and records as samples; the first byte chooses what is known before.
 #include "core/archive.h"
-#include "data/dataset.h"
+#include "schema/dataset.h"
 #include "fuzz.h"
 #include "lines/record_reader.h"
 #include "schema/rules.h"

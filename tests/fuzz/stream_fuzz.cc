@@ -1,6 +1,6 @@
 // Lines of a live stream: read, answered and learnt; the first byte chooses what is asked for.
 #include "core/archive.h"
-#include "data/dataset.h"
+#include "schema/dataset.h"
 #include "engine/engine.h"
 #include "fuzz.h"
 #include "kalstream/snapshot.h"

@@ -26,9 +26,9 @@
 #include <string>
 #include <vector>
 
+#include "auto/auto_learner.h"
 #include "core/rng.h"
 #include "kalstream/learner.h"
-#include "learner/auto/auto_learner.h"
 #include "learner/mixture.h"
 #include "learner/network_learner.h"
 #include "update/block_kalman.h"

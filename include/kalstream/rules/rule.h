@@ -7,7 +7,7 @@
 namespace kalstream {
 
 /// All the library knows of a rule: its names, its fields, how its learners are made. For the
-/// library's own use; the rule's source in src/learner/rules says it.
+/// library's own use; the rule's source in src/rules says it.
 template <class Options>
 struct RuleInfo;
 

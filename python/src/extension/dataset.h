@@ -2,7 +2,7 @@
 #pragma once
 
 #include "arrays.h"
-#include "data/dataset.h"
+#include "schema/dataset.h"
 
 namespace kalstream::python {
 

@@ -1,0 +1,68 @@
+#include "auto/memory.h"
+
+#include "auto/panel.h"
+#include "auto/scale.h"
+#include "core/archive.h"
+#include "core/rng.h"
+
+namespace kalstream {
+namespace {
+
+void learn_again(Expert& e, const SampleMemory::Sample& sample, const Scale& scale) {
+  if (!sample.is_whole()) return;  // was not believed
+  if (e.plan.lags > 0 && !sample.knows_past) return;
+  scale.see(sample.x, sample.past, e.again_seen);
+  scale.standardise_target(sample.d, e.again_target);
+  e.learner->learn(e.view(e.again_seen), e.target_of(e.again_target, sample.d));
+}
+
+}  // namespace
+
+void SampleMemory::push(std::span<const double> x, std::span<const double> past,
+                        std::span<const double> d) {
+  ++count_;
+  size_ = std::min(size_ + 1, capacity_);
+  double* row = &rows_[place(1)];
+  for (const auto part : {x, d}) row = std::copy(part.begin(), part.end(), row);
+  std::copy(past.begin(), past.end(),
+            pasts_.begin() + static_cast<std::ptrdiff_t>(place_of_past(1)));
+}
+
+SampleMemory::Sample SampleMemory::operator[](std::size_t age) const {
+  const auto row = std::span(rows_).subspan(place(age), numbers());
+  return {.x = row.first(sight_.inputs),
+          .past = std::span(pasts_).subspan(place_of_past(age), past_numbers()),
+          .knows_past = age <= pasts,
+          .d = row.last(sight_.outputs)};
+}
+
+// Only what is still remembered. A sample that was not believed has targets that are not numbers.
+void SampleMemory::exchange(Archive& archive) {
+  archive.count(count_);
+  archive.count(size_, std::min<std::uint64_t>(count_, capacity_));
+  for (std::size_t age = size_; age > 0; --age) {
+    archive.run(std::span(rows_).subspan(place(age), numbers()), Archive::any);
+    if (age <= pasts) archive.run(std::span(pasts_).subspan(place_of_past(age), past_numbers()));
+  }
+}
+
+// The generator has no memory, so that one sample less changes little.
+void replay(Expert& e, const SampleMemory& memory, const Scale& scale, std::uint64_t step,
+            std::size_t turn) {
+  const std::size_t available = std::min(memory.size(), e.plan.memory);
+  if (e.plan.replays == 0 || available == 0) return;
+  Rng rng(e.plan.network.seed ^ (step << 20) ^ (std::uint64_t{turn} << 54));
+  for (std::size_t n = 0; n < e.plan.replays; ++n)
+    learn_again(e, memory[1 + rng.below(available)], scale);
+}
+
+void start_over(Expert& e, const SampleMemory& memory, const Scale& scale, std::uint64_t step,
+                std::size_t newest) {
+  e.learner->reset();
+  for (std::size_t age = std::min(memory.size(), newest); age > 0; --age) {
+    learn_again(e, memory[age], scale);
+    replay(e, memory, scale, step, age);
+  }
+}
+
+}  // namespace kalstream

@@ -1,0 +1,76 @@
+// What the experts of `auto` remember and repeat.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "auto/experts.h"
+#include "core/finite.h"
+
+namespace kalstream {
+
+class Archive;
+class Scale;
+struct Expert;
+
+/// The last samples as they came, and of the newest of them the targets before each: an expert that
+/// looks at those begins again with the first samples only, or with a few after a change.
+class SampleMemory {
+ public:
+  static constexpr std::size_t usual_capacity = 1000;
+  static constexpr std::size_t pasts = 128;  ///< samples whose past is known
+
+  struct Sample {
+    std::span<const double> x;
+    std::span<const double> past;  ///< targets, the newest first
+    bool knows_past;               ///< otherwise they are those of another sample
+    std::span<const double> d;     ///< NaN if it was not believed
+    bool is_whole() const { return all_finite(x) && all_finite(d); }
+  };
+
+  explicit SampleMemory(const Sight& sight, std::size_t capacity = usual_capacity)
+      : sight_(sight),
+        capacity_(capacity),
+        rows_(capacity * numbers()),
+        pasts_(pasts * past_numbers()) {}
+
+  void push(std::span<const double> x, std::span<const double> past, std::span<const double> d);
+  std::size_t size() const { return size_; }
+  /// All there have been, also those no longer remembered.
+  std::uint64_t count() const { return count_; }
+  /// The sample `age` ≥ 1 steps ago.
+  Sample operator[](std::size_t age) const;
+  /// Forgets all but the newest.
+  void keep(std::size_t newest) { size_ = std::min(size_, newest); }
+  void reset() { keep(0); }
+  void exchange(Archive& archive);
+
+ private:
+  std::size_t numbers() const { return sight_.inputs + sight_.outputs; }
+  std::size_t past_numbers() const { return sight_.lags * sight_.outputs; }
+  std::size_t place(std::size_t age) const { return (count_ - age) % capacity_ * numbers(); }
+  std::size_t place_of_past(std::size_t age) const {
+    return (count_ - age) % pasts * past_numbers();
+  }
+
+  Sight sight_;
+  std::size_t capacity_;
+  std::uint64_t count_ = 0;  // pushed so far
+  std::size_t size_ = 0;
+  std::vector<double> rows_;   // x ; d
+  std::vector<double> pasts_;  // of the newest
+};
+
+/// The expert learns a few of the samples in memory once more, as many as its plan says, with the
+/// scale as it is now. Which ones depends on the step and the turn alone.
+void replay(Expert& expert, const SampleMemory& memory, const Scale& scale, std::uint64_t step,
+            std::size_t turn = 0);
+
+/// The expert begins again with the samples in memory, or the newest of them, and replays after
+/// each.
+void start_over(Expert& expert, const SampleMemory& memory, const Scale& scale, std::uint64_t step,
+                std::size_t newest = SampleMemory::usual_capacity);
+
+}  // namespace kalstream

@@ -1,0 +1,87 @@
+#include "auto/scale.h"
+
+#include <cmath>
+
+#include "core/archive.h"
+
+namespace kalstream {
+namespace {
+
+constexpr double input_reach = 10;   // deviations; beyond, inputs and past targets are cut
+constexpr double target_reach = 20;  // the same for what is learnt
+
+}  // namespace
+
+void HeldMoments::take_over(std::size_t k) {
+  mean_[k] = running_.mean(k);
+  deviation_[k] = running_.deviation(k);
+}
+
+void HeldMoments::hold() {
+  for (std::size_t k = 0; k < mean_.size(); ++k) take_over(k);
+}
+
+void HeldMoments::follow() {
+  for (std::size_t k = 0; k < mean_.size(); ++k) {
+    const double ratio = running_.deviation(k) / deviation_[k];
+    const double shift = std::abs(running_.mean(k) - mean_[k]) / deviation_[k];
+    if (ratio > 2 || ratio < 0.5 || shift > 1) take_over(k);
+  }
+}
+
+void HeldMoments::reset() {
+  running_.reset();
+  std::fill(mean_.begin(), mean_.end(), 0.0);
+  std::fill(deviation_.begin(), deviation_.end(), 1.0);
+}
+
+void HeldMoments::exchange(Archive& archive) {
+  running_.exchange(archive);
+  archive.numbers(mean_);
+  archive.numbers(deviation_, Archive::positive);
+}
+
+void Scale::see(std::span<const double> x, std::span<const double> past,
+                std::span<double> seen) const {
+  for (std::size_t k = 0; k < x.size(); ++k) {
+    const double v = inputs_.standardised(k, x[k]);
+    seen[k] = std::abs(v) > wildest_input ? 0 : std::clamp(v, -input_reach, input_reach);
+  }
+  if (sight_.is_wide()) telling_.see(seen.first(x.size()), seen.subspan(x.size()));
+  const std::size_t n_d = sight_.outputs;
+  for (std::size_t k = 0; k < past.size(); ++k)
+    seen[sight_.past_targets() + k] = targets_.standardised(k % n_d, past[k], input_reach);
+  for (std::size_t k = 0; k < n_d; ++k) {
+    seen[sight_.last_target() + k] = past[k];
+    seen[sight_.mean() + k] = targets_.running().mean(k);
+  }
+}
+
+void Scale::standardise_target(std::span<const double> d, std::span<double> target) const {
+  for (std::size_t k = 0; k < d.size(); ++k)
+    target[k] = targets_.standardised(k, d[k], target_reach);
+}
+
+void Scale::hold() {
+  inputs_.hold();
+  targets_.hold();
+}
+
+void Scale::follow() {
+  inputs_.follow();
+  targets_.follow();
+}
+
+void Scale::reset() {
+  inputs_.reset();
+  targets_.reset();
+  telling_.reset();
+}
+
+void Scale::exchange(Archive& archive) {
+  inputs_.exchange(archive);
+  targets_.exchange(archive);
+  telling_.exchange(archive);
+}
+
+}  // namespace kalstream

@@ -1,0 +1,123 @@
+#include "auto/series/finder.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <new>
+
+#include "kernels/kernels.h"
+
+namespace kalstream {
+namespace {
+
+constexpr std::uint64_t first_look = 32;
+constexpr std::uint64_t look_every = 2048;
+constexpr std::size_t cycles = 3;   // that must fit
+constexpr double least_peak = 0.2;  // of r(m) …
+constexpr double least_rise = 0.2;  // … above the lowest r before it
+constexpr double least_of_changes = 0.1;
+constexpr double sure = 4;               // standard deviations, 1/√n, of r without any period
+constexpr double sure_of_changes = 2.5;  // the same, √(g/n), of changes over g
+constexpr double better = 0.05;          // that a longer period must be than the shorter one
+constexpr double outlier = 4;            // deviations
+
+// Without its straight line, and with outliers cut.
+void straighten(std::vector<double>& y) {
+  const auto n = static_cast<double>(y.size());
+  double mean = 0;
+  double slope = 0;
+  for (std::size_t t = 0; t < y.size(); ++t) mean += y[t] / n;
+  for (std::size_t t = 0; t < y.size(); ++t)
+    slope += (static_cast<double>(t) - (n - 1) / 2) * (y[t] - mean) * 12 / (n * (n * n - 1));
+  double variance = 0;
+  for (std::size_t t = 0; t < y.size(); ++t) {
+    y[t] -= mean + slope * (static_cast<double>(t) - (n - 1) / 2);
+    variance += y[t] * y[t] / n;
+  }
+  const double reach = outlier * std::sqrt(variance);
+  for (double& v : y) v = std::clamp(v, -reach, reach);
+}
+
+}  // namespace
+
+PeriodFinder::PeriodFinder() { found_.reserve(2); }
+
+bool PeriodFinder::is_due(std::uint64_t samples) {
+  if (samples >= look_every) return samples % look_every == 0;
+  return samples >= first_look &&
+         (std::has_single_bit(samples) || (samples % 3 == 0 && std::has_single_bit(samples / 3)));
+}
+
+void PeriodFinder::correlate(std::size_t most_lag) {
+  const auto& dot = kernels::active().dot;
+  const double all = dot(y_.size(), y_.data(), y_.data());
+  r_.resize(most_lag + 1);
+  for (std::size_t m = 0; m <= most_lag; ++m)
+    r_[m] = all > 0 ? dot(y_.size() - m, y_.data(), y_.data() + m) / all : 0;
+}
+
+// Of y_t − y_{t−g} with what it was m before, g = over.
+double PeriodFinder::correlation_of_changes(std::size_t m, std::size_t over) const {
+  double product = 0;
+  double square = 0;
+  for (std::size_t t = m + over; t < y_.size(); ++t) {
+    const double now = y_[t] - y_[t - over];
+    const double before = y_[t - m] - y_[t - m - over];
+    product += now * before;
+    square += (now * now + before * before) / 2;
+  }
+  return square > 0 ? product / square : 0;
+}
+
+std::span<const double> PeriodFinder::find(const LongPast& past) {
+  found_.clear();
+  try {
+    if (past.count() >= first_look) look_at(past);
+  } catch (const std::bad_alloc&) {
+    found_.clear();
+  }
+  for (auto* v : {&y_, &r_}) std::vector<double>().swap(*v);  // the next look is far away
+  return found_;
+}
+
+void PeriodFinder::look_at(const LongPast& past) {
+  const auto n =
+      static_cast<std::size_t>(std::min<std::uint64_t>(past.count(), LongPast::capacity));
+  y_.resize(n);
+  for (std::size_t t = 0; t < n; ++t) y_[t] = past[n - t];
+  straighten(y_);
+  const std::size_t most = n / cycles;
+  correlate(most);
+
+  const auto length = static_cast<double>(n);
+  const auto is_peak = [&](std::size_t m) {
+    // r falls with m by itself: a perfect period has 1 − m/n.
+    const double whole = r_[m] * length / (length - static_cast<double>(m));
+    if (whole < std::max(least_peak, sure / std::sqrt(length))) return false;
+    const std::size_t reach = std::max<std::size_t>(1, m / 12);
+    if (m + reach > most) return false;
+    for (std::size_t l = m - std::min(m - 1, reach); l <= m + reach; ++l)
+      if (r_[l] > r_[m]) return false;
+    const std::size_t over = std::max<std::size_t>(1, m / 8);
+    const double noise = sure_of_changes * std::sqrt(static_cast<double>(over) / length);
+    return correlation_of_changes(m, over) >= std::max(least_of_changes, noise);
+  };
+  double lowest = 1;
+  double best = 0;
+  std::size_t over = 1;
+  for (std::size_t m = 2; m < most; ++m) {
+    lowest = std::min(lowest, r_[m - 1]);
+    if (r_[m] - lowest < least_rise || !is_peak(m)) continue;
+    if (found_.empty()) {
+      found_.push_back(static_cast<double>(m));
+      over = std::max<std::size_t>(1, m / 8);
+      best = correlation_of_changes(m, over);
+    } else if (const double now = correlation_of_changes(m, over); now > best + better) {
+      found_.resize(1);
+      found_.push_back(static_cast<double>(m));
+      best = now;
+    }
+  }
+}
+
+}  // namespace kalstream

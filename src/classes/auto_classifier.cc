@@ -1,0 +1,365 @@
+#include "classes/auto_classifier.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "classes/class_experts.h"
+#include "classes/probabilities.h"
+#include "core/archive.h"
+#include "core/denormals.h"
+#include "core/finite.h"
+#include "learner/refusal.h"
+
+namespace kalstream {
+namespace {
+
+constexpr std::size_t classes_before = 4;   // classes before that are seen
+constexpr double least_probability = 1e-4;  // of all classes together, by an expert
+constexpr double tracking_share = 1e-3;     // so soon the mixture of experts follows another
+
+std::vector<std::unique_ptr<ClassExpert>> copies(
+    const std::vector<std::unique_ptr<ClassExpert>>& experts) {
+  std::vector<std::unique_ptr<ClassExpert>> all;
+  for (const auto& expert : experts) all.push_back(expert->clone());
+  return all;
+}
+
+std::vector<double> even(std::size_t n) {
+  return std::vector<double>(n, 1 / static_cast<double>(n));
+}
+
+// Half of the prior is for the mixture and the stacks, the other for single experts.
+std::vector<double> prior_of_candidates(std::size_t combined, std::size_t experts) {
+  std::vector<double> prior(combined + experts);
+  for (std::size_t j = 0; j < prior.size(); ++j)
+    prior[j] = 0.5 / static_cast<double>(j < combined ? combined : experts);
+  return prior;
+}
+
+std::vector<ClassStack> make_stacks(std::size_t experts, std::size_t classes) {
+  const double even_weight = 1 / static_cast<double>(experts);
+  std::vector<ClassStack> stacks;
+  for (const double q : {0.0, 1e-5})
+    stacks.emplace_back(classes,
+                        ClassStack::Plan{.weights = std::vector<double>(experts, even_weight),
+                                         .deviations = std::vector<double>(experts, 0.2),
+                                         .process_noise = q});
+  return stacks;
+}
+
+}  // namespace
+
+AutoClassifier::AutoClassifier(const Auto& options, const NetworkOptions& network)
+    : experts_([&] {
+        std::vector<std::unique_ptr<ClassExpert>> all;
+        for (const ClassExpertPlan& plan : plan_class_experts(options, network))
+          all.push_back(make_class_expert(plan, network.inputs, classes_of(network)));
+        return all;
+      }()),
+      scale_(network.inputs),
+      memory_(network.inputs),
+      last_(classes_before, no_class),
+      among_experts_(even(experts_.size()), tracking_share),
+      stacks_(make_stacks(experts_.size(), classes_of(network))),
+      among_candidates_(prior_of_candidates(1 + stacks_.size(), experts_.size())),
+      calibration_(classes_of(network)),
+      workers_(workers_for(options.threads, experts_.size())),
+      x_(network.inputs),
+      d_hat_(network.outputs),
+      spread_(network.outputs),
+      no_prediction_(network.outputs, std::numeric_limits<double>::quiet_NaN()),
+      weights_(experts_.size() + stacks_.size()) {
+  set_sizes(classes_of(network));
+  weigh();
+}
+
+AutoClassifier::AutoClassifier(const AutoClassifier& other)
+    : Learner(other),
+      experts_(copies(other.experts_)),
+      scale_(other.scale_),
+      memory_(other.memory_),
+      last_(other.last_),
+      among_experts_(other.among_experts_),
+      stacks_(other.stacks_),
+      among_candidates_(other.among_candidates_),
+      calibration_(other.calibration_),
+      workers_(other.workers_),
+      steps_(other.steps_),
+      x_(other.x_),
+      predicted_(other.predicted_),
+      seen_(other.seen_),
+      said_(other.said_),
+      candidates_(other.candidates_),
+      logs_(other.logs_),
+      p_(other.p_),
+      d_hat_(other.d_hat_),
+      spread_(other.spread_),
+      no_prediction_(other.no_prediction_),
+      weights_(other.weights_) {}
+
+void AutoClassifier::set_sizes(std::size_t classes) {
+  seen_.assign(inputs() + classes_before * LabelCode{classes}.size(), 0.0);
+  said_.assign(experts_.size() * classes, 0.0);
+  logs_.assign(said_.size(), 0.0);
+  candidates_.assign((1 + stacks_.size() + experts_.size()) * classes, 0.0);
+  p_.assign(classes, 0.0);
+}
+
+// ---- Prediction
+
+ClassMoment AutoClassifier::see(std::span<const double> x) {
+  see_inputs(scale_, x, std::span(seen_).first(x.size()));
+  const LabelCode code{classes()};
+  for (std::size_t lag = 0; lag < classes_before; ++lag)
+    code.write(last_[lag], std::span(seen_).subspan(x.size() + lag * code.size(), code.size()));
+  return {.x = x, .seen = seen_, .last = last_[0], .step = steps_};
+}
+
+bool AutoClassifier::bring_up_to_date(std::span<const double> x) {
+  if (x.size() != inputs() || !all_usable(x)) return false;
+  if (predicted_ && std::equal(x.begin(), x.end(), x_.begin())) return true;
+  std::copy(x.begin(), x.end(), x_.begin());
+  const ClassMoment seen = see(x_);
+  workers_.run(experts_.size(), [&](std::size_t j) {
+    experts_[j]->predict(seen, past(), std::span(said_).subspan(j * classes(), classes()));
+  });
+  combine();
+  predicted_ = true;
+  return true;
+}
+
+void AutoClassifier::combine() {
+  const std::size_t n = classes();
+  for (std::size_t j = 0; j < experts_.size(); ++j) {
+    const auto p = std::span(said_).subspan(j * n, n);
+    if (!all_finite(p)) std::fill(p.begin(), p.end(), 1 / static_cast<double>(n));
+    keep_possible(p, least_probability);
+  }
+  const auto candidate = [&](std::size_t j) { return std::span(candidates_).subspan(j * n, n); };
+  std::transform(said_.begin(), said_.end(), logs_.begin(), [](double p) { return std::log(p); });
+  among_experts_.predict(said_, candidate(0));
+  for (std::size_t j = 0; j < stacks_.size(); ++j) {
+    stacks_[j].predict(logs_, candidate(1 + j));
+    keep_possible(candidate(1 + j), least_probability);
+  }
+  std::copy(said_.begin(), said_.end(), candidate(1 + stacks_.size()).begin());
+  among_candidates_.predict(candidates_, p_);
+  calibration_.predict(p_);
+  if (outputs() == 1)
+    d_hat_[0] = p_[1];
+  else
+    std::copy(p_.begin(), p_.end(), d_hat_.begin());
+}
+
+std::span<const double> AutoClassifier::predict(std::span<const double> x) {
+  const FlushDenormals guard;
+  return bring_up_to_date(x) ? d_hat_ : no_prediction_;
+}
+
+std::span<const double> AutoClassifier::spread() {
+  if (!predicted_) return {};
+  constexpr double least = 1e-6;
+  for (std::size_t k = 0; k < spread_.size(); ++k)
+    spread_[k] = std::sqrt(std::max(d_hat_[k] * (1 - d_hat_[k]), least));
+  return spread_;
+}
+
+StepReport AutoClassifier::learn(std::span<const double> x, std::span<const double> d) {
+  const FlushDenormals guard;
+  const auto is_probability = [](double v) { return v >= 0 && v <= 1; };
+  if (d.size() != outputs() || !std::all_of(d.begin(), d.end(), is_probability) ||
+      !bring_up_to_date(x))
+    return refusal(*this);
+  const std::size_t y =
+      outputs() == 1 ? (d[0] >= 0.5 ? 1 : 0)
+                     : static_cast<std::size_t>(std::max_element(d.begin(), d.end()) - d.begin());
+  calibration_.learn(y);
+  among_candidates_.learn(candidates_, classes(), y);
+  for (ClassStack& stack : stacks_) stack.learn(y);
+  among_experts_.learn(said_, classes(), y);
+
+  memory_.push(x_, y);
+  workers_.run(experts_.size(), [&](std::size_t j) { experts_[j]->learn(now(), past(), y); });
+  std::shift_right(last_.begin(), last_.end(), 1);
+  last_[0] = y;
+  move_on(x_);
+  if (Scale::is_due(memory_.count())) {
+    scale_.hold();
+    start_over();
+  } else if (Scale::is_settled(memory_.count())) {
+    scale_.follow();
+  }
+  weigh();
+  return report(StepStatus::applied);
+}
+
+StepReport AutoClassifier::advance(std::span<const double> x) {
+  const FlushDenormals guard;
+  if (!bring_up_to_date(x)) return refusal(*this);
+  for (const auto& expert : experts_) expert->advance(now());
+  move_on(x_);
+  return report(StepStatus::missing);
+}
+
+StepReport AutoClassifier::report(StepStatus status) const {
+  const std::size_t n = state().networks;
+  return {.status = status,
+          .experts = n,
+          .applied = status == StepStatus::applied ? n : 0,
+          .covariance_trace = state().covariance_trace,
+          .weights = weights_};
+}
+
+// While the scale is still poor the experts begin again with all samples in memory each time it is
+// taken anew.
+void AutoClassifier::start_over() {
+  workers_.run(experts_.size(), [&](std::size_t j) { experts_[j]->start_over(past()); });
+}
+
+void AutoClassifier::move_on(std::span<const double> x) {
+  ++steps_;
+  scale_.add(x);
+  predicted_ = false;
+}
+
+// How much each expert counts: by itself, and in the mixture of all.
+void AutoClassifier::weigh() {
+  const auto of_candidates = among_candidates_.weights();
+  const auto of_experts = among_experts_.weights();
+  const std::size_t first = 1 + stacks_.size();
+  for (std::size_t j = 0; j < experts_.size(); ++j)
+    weights_[j] = of_candidates[first + j] + of_candidates[0] * of_experts[j];
+  for (std::size_t j = 0; j < stacks_.size(); ++j)
+    weights_[experts_.size() + j] = of_candidates[1 + j];
+}
+
+LearnerState AutoClassifier::state() const {
+  LearnerState all{.networks = 0, .weights = weights_};
+  for (const auto& expert : experts_) {
+    const LearnerState one = expert->state();
+    all.networks += one.networks;
+    all.covariance_trace += one.covariance_trace;
+  }
+  return all;
+}
+
+// ---- Forecasts: classes that are not known yet are passed over.
+
+void AutoClassifier::start_forecast() {
+  for (const auto& expert : experts_) expert->start_forecast();
+}
+
+std::span<const double> AutoClassifier::forecast_next(std::span<const double> x) {
+  const FlushDenormals guard;
+  if (x.size() != inputs() || !all_usable(x)) return no_prediction_;
+  predicted_ = false;  // what the experts said is written over
+  const ClassMoment seen = see(x);
+  for (std::size_t j = 0; j < experts_.size(); ++j)
+    experts_[j]->forecast_next(seen, past(), std::span(said_).subspan(j * classes(), classes()));
+  combine();
+  return d_hat_;
+}
+
+// ---- More classes, none, and snapshots
+
+bool AutoClassifier::go_on_from(const Learner& narrower) {
+  const auto* const other = dynamic_cast<const AutoClassifier*>(&narrower);
+  if (other == nullptr || other->inputs() != inputs() || other->classes() > classes() ||
+      other->experts_.size() != experts_.size())
+    return false;
+  const std::size_t n = classes();
+  for (std::size_t j = 0; j < experts_.size(); ++j) {
+    if (experts_[j]->starts_over()) continue;
+    experts_[j] = other->experts_[j]->clone();
+    experts_[j]->widen(n);
+  }
+  scale_ = other->scale_;
+  memory_ = other->memory_;
+  last_ = other->last_;
+  among_experts_ = other->among_experts_;
+  stacks_ = other->stacks_;
+  among_candidates_ = other->among_candidates_;
+  calibration_ = other->calibration_;
+  steps_ = other->steps_;
+  predicted_ = false;
+  for (ClassStack& stack : stacks_) stack.widen(n);
+  calibration_.widen(n);
+  start_over();
+  weigh();
+  return true;
+}
+
+void AutoClassifier::reset() {
+  for (const auto& expert : experts_) expert->reset();
+  scale_.reset();
+  memory_.reset();
+  std::fill(last_.begin(), last_.end(), no_class);
+  among_experts_.reset();
+  for (ClassStack& stack : stacks_) stack.reset();
+  among_candidates_.reset();
+  calibration_.reset();
+  steps_ = 0;
+  predicted_ = false;
+  weigh();
+}
+
+void AutoClassifier::exchange(Archive& archive) {
+  archive.count(steps_);
+  scale_.exchange(archive);
+  memory_.exchange(archive, classes());
+  for (std::size_t& y : last_) {
+    std::size_t number = y == no_class ? 0 : y + 1;
+    archive.count(number, classes());
+    y = number == 0 ? no_class : number - 1;
+  }
+  for (const auto& expert : experts_) expert->exchange(archive);
+  among_experts_.exchange(archive);
+  for (ClassStack& stack : stacks_) stack.exchange(archive);
+  among_candidates_.exchange(archive);
+  calibration_.exchange(archive);
+  if (!archive.reading()) return;
+  predicted_ = false;
+  weigh();
+}
+
+// ---- Before it is made
+
+Footprint footprint_of_classifier(const Auto& options, const NetworkOptions& network) {
+  const auto n = static_cast<double>(network.inputs);
+  const auto classes = static_cast<double>(classes_of(network));
+  const auto plans = plan_class_experts(options, network);
+  Footprint total{.networks = 0};
+  double numbers = ClassMemory::capacity * (n + 1);
+  for (const ClassExpertPlan& plan : plans) {
+    if (const auto* net = std::get_if<ClassNetworkPlan>(&plan.what)) {
+      const Footprint one = footprint({.network = net->network,
+                                       .rule = net->rule,
+                                       .loss = {.kind = Loss::Kind::cross_entropy}});
+      total.weights = std::max(total.weights, one.weights);
+      total.networks += one.networks;
+      total.covariance_blocks += one.covariance_blocks;
+      total.bytes += one.bytes;
+      total.learnt_bytes += one.learnt_bytes;
+    } else if (const auto* boosted = std::get_if<BoostedPlan>(&plan.what)) {
+      numbers += static_cast<double>(boosted->window) * (2 + 2 * classes) +
+                 ClassMemory::capacity * classes;
+    } else if (std::holds_alternative<BayesPlan>(plan.what)) {
+      numbers += 18 * n * classes;
+    }
+  }
+  const double features = static_cast<double>(plans.size()) + classes;
+  numbers += 2 * features * features + 6 * classes * features;
+  total.bytes += numbers * sizeof(double);
+  return total;
+}
+
+std::vector<std::string> names_in_classifier(const Auto& options, const NetworkOptions& network) {
+  std::vector<std::string> names;
+  for (ClassExpertPlan& plan : plan_class_experts(options, network))
+    names.push_back(std::move(plan.name));
+  names.insert(names.end(), {"stack", "stack-recent"});
+  return names;
+}
+
+}  // namespace kalstream

@@ -1,0 +1,179 @@
+#include "forecast/lead_blends.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/archive.h"
+#include "core/finite.h"
+
+namespace kalstream {
+namespace {
+
+constexpr double nothing_said = std::numeric_limits<double>::quiet_NaN();
+constexpr std::size_t own_candidates = 3;   // the learner, the last value, the direct model
+constexpr std::uint64_t first_direct = 16;  // samples before that says something
+constexpr std::uint64_t sure_range = 16;    // samples that are in the range as they are
+constexpr double share = 0.01;
+
+}  // namespace
+
+LeadBlends::LeadBlends(const Learner& learner, std::size_t horizon)
+    : n_d_(learner.outputs()),
+      inputs_(learner.inputs() <= most_inputs ? learner.inputs() : 0),
+      horizon_(horizon),
+      candidates_(learner.opinions().size() / n_d_ + own_candidates),
+      stride_((horizon + most_origins - 1) / most_origins),
+      origins_((horizon + stride_ - 1) / stride_ + 1),
+      past_(n_d_),
+      seen_(n_d_),
+      inputs_seen_(inputs_),
+      range_(n_d_),
+      q_(candidates_),
+      x_(inputs_),
+      next_(n_d_, nothing_said) {
+  for (std::size_t lead = 1; lead <= horizon; ++lead) {
+    const double apart = 4 + 2 * static_cast<double>(lead);
+    for (std::size_t k = 0; k < n_d_; ++k) {
+      blends_.emplace_back(
+          candidates_, BlendPace{.apart = apart, .average_apart = apart, .share = share / apart});
+      if (lead <= most_direct) direct_.emplace_back(lead, inputs_);
+    }
+  }
+  for (Origin& o : origins_) {
+    o.said.resize(horizon * n_d_ * candidates_);
+    o.x.resize(horizon * inputs_);
+  }
+}
+
+void LeadBlends::learn(const Learner& learner, std::span<const double> d) {
+  ++samples_;
+  periods_ = {};
+  const auto periods = learner.periods();
+  std::copy_n(periods.begin(), std::min(periods.size(), Periods::most), periods_.length.begin());
+  const bool known = d.size() == n_d_ && all_usable(d);
+  if (known) {
+    learn_blends(d);
+    widen(d);
+  }
+  for (std::size_t k = 0; k < n_d_; ++k) {
+    if (known)
+      past_[k].push(d[k]);
+    else if (past_[k].count() > 0)
+      past_[k].push(std::isfinite(next_[k]) ? next_[k] : past_[k][1]);
+  }
+  if (known) learn_direct();
+  std::fill(next_.begin(), next_.end(), nothing_said);
+  now_.reset();
+}
+
+void LeadBlends::learn_blends(std::span<const double> d) {
+  for (const Origin& o : origins_) {
+    if (o.leads == 0 || samples_ <= o.sample || samples_ - o.sample > o.leads) continue;
+    const auto lead = static_cast<std::size_t>(samples_ - o.sample);
+    for (std::size_t k = 0; k < n_d_; ++k) {
+      Blend& blend = blends_[place(lead, k)];
+      blend.predict(said(o, lead, k));
+      blend.learn(d[k]);
+    }
+  }
+}
+
+// Where inputs are seen, only from forecasts that were made: their inputs are known.
+void LeadBlends::learn_direct() {
+  const auto learn_one = [this](std::size_t lead, std::span<const double> x) {
+    for (std::size_t k = 0; k < n_d_; ++k)
+      direct_[place(lead, k)].learn(past_[k], periods_, units(k), x);
+  };
+  const std::size_t leads = std::min(horizon_, most_direct);
+  if (inputs_ == 0)
+    for (std::size_t lead = 1; lead <= leads; ++lead) learn_one(lead, {});
+  else
+    for (const Origin& o : origins_) {
+      if (o.leads == 0 || samples_ <= o.sample || samples_ - o.sample > o.leads) continue;
+      const auto lead = static_cast<std::size_t>(samples_ - o.sample);
+      if (lead <= leads) learn_one(lead, std::span(o.x).subspan((lead - 1) * inputs_, inputs_));
+    }
+}
+
+// A target far off counts as the edge of what is usual, also if it is not the first of its kind:
+// what is said after a burst must not run away.
+void LeadBlends::widen(std::span<const double> d) {
+  if (seen_.count() == 0)
+    range_.begin(d);
+  else
+    range_.add(d, seen_, seen_.count() < sure_range);
+  seen_.add(d);
+  for (std::size_t i = 0; i < blends_.size(); ++i)
+    blends_[i].widen(range_.low(i % n_d_), range_.high(i % n_d_));
+}
+
+void LeadBlends::start() {
+  now_.reset();
+  if (samples_ % stride_ != 0) return;
+  now_ = samples_ / stride_ % origins_.size();
+  origins_[*now_].sample = samples_;
+  origins_[*now_].leads = 0;
+}
+
+void LeadBlends::improve(const Learner& learner, std::size_t lead, std::span<const double> x,
+                         std::span<double> d_hat) {
+  if (seen_.count() == 0) return;
+  if (inputs_ > 0) {
+    if (lead == 1) inputs_seen_.add(x);
+    for (std::size_t i = 0; i < inputs_; ++i) x_[i] = inputs_seen_.standardised(i, x[i]);
+  }
+  Origin* const note = now_ && lead <= horizon_ ? &origins_[*now_] : nullptr;
+  const auto opinions = learner.opinions();
+  const std::size_t experts = candidates_ - own_candidates;
+  for (std::size_t k = 0; k < n_d_; ++k) {
+    for (std::size_t j = 0; j < experts; ++j) q_[j] = opinions[j * n_d_ + k];
+    q_[experts] = d_hat[k];
+    q_[experts + 1] = past_[k][1];
+    const bool speaks = lead <= std::min(horizon_, most_direct) && seen_.count() >= first_direct;
+    q_[experts + 2] =
+        speaks ? direct_[place(lead, k)].predict(past_[k], periods_, units(k), x_) : nothing_said;
+    d_hat[k] = blends_[place(std::min(lead, horizon_), k)].predict(q_);
+    if (lead == 1) next_[k] = d_hat[k];
+    if (note != nullptr)
+      std::ranges::copy(
+          q_, note->said.begin() + static_cast<std::ptrdiff_t>(place(lead, k) * candidates_));
+  }
+  if (note == nullptr) return;
+  std::ranges::copy(x_, note->x.begin() + static_cast<std::ptrdiff_t>((lead - 1) * inputs_));
+  note->leads = lead;
+}
+
+void LeadBlends::reset() {
+  for (Blend& b : blends_) b.reset();
+  for (DirectModel& m : direct_) m.reset();
+  for (Origin& o : origins_) o.sample = o.leads = 0;
+  for (LongPast& p : past_) p.reset();
+  seen_.reset();
+  inputs_seen_.reset();
+  range_.reset();
+  samples_ = 0;
+  periods_ = {};
+  now_.reset();
+  std::fill(next_.begin(), next_.end(), nothing_said);
+}
+
+void LeadBlends::exchange(Archive& archive) {
+  archive.count(samples_);
+  archive.numbers(next_, Archive::any);
+  for (LongPast& p : past_) p.exchange(archive);
+  seen_.exchange(archive);
+  inputs_seen_.exchange(archive);
+  range_.exchange(archive);
+  for (Blend& b : blends_) b.exchange(archive);
+  for (DirectModel& m : direct_) m.exchange(archive);
+  for (Origin& o : origins_) {
+    archive.count(o.sample, samples_);
+    archive.count(o.leads, horizon_);
+    archive.numbers(std::span(o.said).first(o.leads * n_d_ * candidates_), Archive::any);
+    archive.numbers(std::span(o.x).first(o.leads * inputs_));
+  }
+  now_.reset();
+}
+
+}  // namespace kalstream
