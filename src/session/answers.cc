@@ -101,11 +101,6 @@ AnswerWriter::Shape shape_of(const Engine& engine, bool json) {
           .classes = schema.has_classes()};
 }
 
-void AnswerWriter::write(const Answer& answer, std::string& to) const {
-  shape_.json ? write_json(answer, to) : write_csv(answer, to);
-  to += '\n';
-}
-
 void AnswerWriter::write_json(const Answer& a, std::string& to) const {
   const std::string line = std::to_string(a.line);
   if (a.status == Answer::Status::refused) {

@@ -33,7 +33,10 @@ class AnswerWriter {
   explicit AnswerWriter(Shape shape) : shape_(std::move(shape)) {}
 
   /// Appends the answer's line.
-  void write(const Answer& answer, std::string& to) const;
+  void write(const Answer& answer, std::string& to) const {
+    shape_.json ? write_json(answer, to) : write_csv(answer, to);
+    to += '\n';
+  }
   /// Appends the line that names the columns; nothing in JSON.
   void write_header(std::string& to) const;
 

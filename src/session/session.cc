@@ -11,19 +11,6 @@ void Session::begin() {
   tell([&](StreamListener& l) { l.began(engine_); });
 }
 
-void Session::take(std::span<const Arrival> arrivals, AnswerFormat format, Workers* workers) {
-  if (!begun_) begin();
-  format_ = format;
-  while (!arrivals.empty()) {
-    std::size_t count = 1;
-    if (workers != nullptr && arrivals.size() > 1 && engine_.takes_many())
-      count = take_batch(arrivals, *workers);
-    else
-      take_one(arrivals.front());
-    arrivals = arrivals.subspan(count);
-  }
-}
-
 // A store that cannot be read now may be later. Until then the record waits, and all behind it.
 template <class Take>
 auto Session::patiently(const Take& take) {
@@ -38,18 +25,27 @@ auto Session::patiently(const Take& take) {
   }
 }
 
-void Session::take_one(const Arrival& arrival) {
-  engine_.learn();  // from the record before, while `position_` is still that one's
-  position_.line = arrival.line;
-  const bool was_settled = engine_.settled();
-  const Answer* answer = patiently([&] { return engine_.take(arrival); });
-  if (!was_settled && engine_.settled()) {
-    begin();
-    for (const std::string& text : remarks(engine_.schema()))
-      tell([&](StreamListener& l) { l.remarked(text); });
+void Session::take(std::span<const Arrival> arrivals, AnswerFormat format, Workers* workers) {
+  if (!begun_) begin();
+  format_ = format;
+  while (!arrivals.empty()) {
+    if (workers != nullptr && arrivals.size() > 1 && engine_.takes_many()) {
+      arrivals = arrivals.subspan(take_batch(arrivals, *workers));
+      continue;
+    }
+    engine_.learn();  // from the record before, while `position_` is still that one's
+    position_.line = arrivals.front().line;
+    const bool was_settled = engine_.settled();
+    const Answer* answer = patiently([&] { return engine_.take(arrivals.front()); });
+    if (!was_settled && engine_.settled()) {
+      begin();
+      for (const std::string& text : remarks(engine_.schema()))
+        tell([&](StreamListener& l) { l.remarked(text); });
+    }
+    text_.clear();
+    deliver(answer, text_);
+    arrivals = arrivals.subspan(1);
   }
-  text_.clear();
-  deliver(answer, text_);
 }
 
 // The texts are written by the threads that predict.

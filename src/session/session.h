@@ -52,7 +52,6 @@ class Session {
 
  private:
   std::size_t take_batch(std::span<const Arrival> arrivals, Workers& workers);
-  void take_one(const Arrival& arrival);
   template <class Take>
   auto patiently(const Take& take);
   void deliver(const Answer* answer, std::string& text);

@@ -101,10 +101,6 @@ void Driver::answered(const Answer& answer, std::string_view text) {
   if (arrivals_.size() == 1) flush();
 }
 
-void Driver::flush() {
-  gone_ = output_->flush([this] { wait_for_reader(); });
-}
-
 // A store that is damaged is mended by the next start.
 bool Driver::store_failed(const StoreError& error, int times) {
   if (times == 1) return true;

@@ -55,7 +55,9 @@ class Driver final : private StreamListener {
   void answered(const Answer& answer, std::string_view text) override;
   bool store_failed(const StoreError& error, int times) override;
   std::size_t most_at_once() const;
-  void flush();
+  void flush() {
+    gone_ = output_->flush([this] { wait_for_reader(); });
+  }
   void wait_for_reader();
   void look_at_clock(bool idle);
   void finish();
