@@ -152,6 +152,7 @@ void refuse_what_is_for_numbers(const RunArguments& a) {
       {a.settings.horizon > 0, "--horizon"},
       {a.settings.interval > 0, "--interval"},
       {a.stop_when_sustained, "--stop-when-sustained"},
+      {!a.save.empty(), "--save"},
       {!a.start.empty(), "--start"}};
   for (const auto& [given, name] : options)
     if (given)

@@ -70,12 +70,13 @@ std::string surface_json(const GridSearch& s, const std::vector<GridPoint>& surf
             {"learner", s.contender.name},
             {"steps", std::min(s.evaluation.steps, s.data->rows())},
             {"seeds", s.seeds},
+            {"measure", measure_of(s)},
             {"keys", Json::array()}};
   for (const GridAxis& axis : s.axes) root["keys"].push_back(axis.key);
   const auto point = [&](const GridPoint& p) {
     return Json{{"values", p.values},
-                {"nse_mean", number(p.nse_mean)},
-                {"nse_deviation", number(p.nse_deviation)}};
+                {"mean", number(p.mean)},
+                {"deviation", number(p.deviation)}};
   };
   root["best"] = point(surface[best_point(surface)]);
   root["points"] = Json::array();
@@ -89,22 +90,22 @@ void print_best(const SearchArguments& arguments, const GridSearch& s,
   std::vector<std::size_t> order(surface.size());
   for (std::size_t k = 0; k < order.size(); ++k) order[k] = k;
   const auto key = [&](std::size_t k) {
-    return std::isnan(surface[k].nse_mean) ? INFINITY : surface[k].nse_mean;
+    return std::isnan(surface[k].mean) ? INFINITY : surface[k].mean;
   };
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return key(a) < key(b); });
 
   std::vector<view::Column> columns;
   for (const GridAxis& axis : s.axes) columns.push_back({axis.key});
-  columns.push_back({"NSE mean"});
+  columns.push_back({fmt::format("{} mean", measure_of(s))});
   columns.push_back({"± over seeds"});
   view::Table table(columns);
   for (std::size_t k = 0; k < std::min(shown, order.size()); ++k) {
     const GridPoint& p = surface[order[k]];
     std::vector<view::Cell> cells;
     for (const std::string& v : p.values) cells.emplace_back(v, k == 0);
-    cells.emplace_back(fmt::format("{:.4f}", p.nse_mean), k == 0);
-    cells.emplace_back(fmt::format("{:.4f}", p.nse_deviation));
+    cells.emplace_back(fmt::format("{:.4f}", p.mean), k == 0);
+    cells.emplace_back(fmt::format("{:.4f}", p.deviation));
     table.add_row(std::move(cells));
   }
   fmt::print("{}: {}, first {} rows, {} seed{}, {} combination{}{}\n{}", s.data->source,

@@ -44,7 +44,7 @@ double nse_at(const SearchResult& s, const std::vector<std::string>& values) {
       for (const Setting& setting : settings_of(c.options)) all += setting.value + ";";
       return all;
     };
-    if (text(wanted.front()) == text(here.front())) return p.nse_mean;
+    if (text(wanted.front()) == text(here.front())) return p.mean;
   }
   return NAN;
 }
@@ -79,7 +79,7 @@ void add_searches(const std::vector<SearchResult>& searches, view::Document& doc
     const GridPoint& best = s.surface[best_point(s.surface)];
     const auto chosen = published_point(s);
     table.add_row({s.stream, s.search.contender.name, point_text(s.search, best.values),
-                   number_text(best.nse_mean), point_text(s.search, chosen),
+                   number_text(best.mean), point_text(s.search, chosen),
                    number_text(nse_at(s, chosen))});
   }
   doc.table(std::move(table));

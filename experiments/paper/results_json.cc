@@ -100,8 +100,8 @@ Json search_json(const SearchResult& s) {
   for (const GridAxis& axis : s.search.axes) j["keys"].push_back(axis.key);
   for (const GridPoint& p : s.surface)
     j["points"].push_back({{"values", p.values},
-                           {"nse_mean", json_number(p.nse_mean)},
-                           {"nse_deviation", json_number(p.nse_deviation)}});
+                           {"nse_mean", json_number(p.mean)},
+                           {"nse_deviation", json_number(p.deviation)}});
   j["best"] = best_point(s.surface);
   j["published"] = published_point(s);
   return j;

@@ -1,5 +1,7 @@
 #include "kalstream/calibrated.h"
 
+#include <utility>
+
 #include "core/archive.h"
 #include "core/finite.h"
 

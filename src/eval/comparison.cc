@@ -12,12 +12,11 @@
 namespace kalstream {
 
 LearnerOptions options_on(const Contender& contender, const Dataset& data) {
+  if (data.schema.has_classes())
+    return engine_for(contender, contender.options.network.seed).recipe_for(data.schema).options;
   LearnerOptions options = contender.options;
   options.network.inputs = data.n_inputs();
   options.network.outputs = data.n_targets();
-  if (!data.schema.has_classes()) return options;
-  options.network.outputs = data.schema.outputs();
-  options.loss.kind = Loss::Kind::cross_entropy;
   return options;
 }
 
@@ -45,8 +44,9 @@ std::vector<Outcome> compare(const std::vector<Contender>& contenders, const Dat
                              const ComparisonOptions& options, const ComparisonProgress& progress) {
   std::vector<Outcome> outcomes;
   for (const Contender& c : contenders) {
+    const LearnerOptions its = options_on(c, data);
     try {
-      options_on(c, data).validate();
+      its.validate();
     } catch (const std::invalid_argument& error) {
       throw std::invalid_argument(c.name + ": " + error.what());
     }
@@ -165,13 +165,10 @@ Summary summarise(const Outcome& outcome) {
   s.rmse_mean = mean_over(outcome.runs, [](const RunResult& r) { return r.rmse; });
   s.mae_mean = mean_over(outcome.runs, [](const RunResult& r) { return r.mae; });
   s.bounds = mean_bounds(outcome.runs, [](const RunResult& r) { return r.bounds; });
-  const auto over_classes = [&](double ClassErrors::*field) {
-    return mean_over(outcome.runs, [&](const RunResult& r) {
-      return r.classes ? r.classes->scores.errors().*field : ClassErrors::unknown;
-    });
-  };
-  s.log_loss_mean = over_classes(&ClassErrors::log_loss);
-  s.accuracy_mean = over_classes(&ClassErrors::accuracy);
+  s.log_loss_mean = mean_over(outcome.runs, [](const RunResult& r) { return r.log_loss; });
+  s.accuracy_mean = mean_over(outcome.runs, [](const RunResult& r) {
+    return r.classes ? r.classes->scores.errors().accuracy : ClassErrors::unknown;
+  });
   s.update_fraction = mean(fraction);
   s.us_per_step = median(us);
   s.seconds = median(seconds);

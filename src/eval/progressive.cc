@@ -236,11 +236,11 @@ class Recorder final : public StreamListener {
           break;
         }
         ++run_.late_rows;
-        run_.kind[row_] = RowKind::late;
+        leave_out(RowKind::late, answer);
         break;
       case Answer::Status::repeated:
         ++run_.repeated_rows;
-        run_.kind[row_] = RowKind::repeated;
+        leave_out(RowKind::repeated, answer);
         break;
       case Answer::Status::ahead:
         ++run_.ahead_rows;
@@ -347,6 +347,15 @@ class Recorder final : public StreamListener {
     }
     if (!answer.target.empty()) take_target(t, answer);
     if (!answer.forecast.empty() && counts) keep_forecast(t, answer);
+  }
+
+  // The table shows its target all the same.
+  void leave_out(RowKind kind, const Answer& answer) {
+    run_.kind[row_] = kind;
+    if (!run_.classes)
+      std::ranges::copy(answer.target, run_.target.begin() + row_ * n_d_);
+    else
+      run_.classes->target[row_] = answer.label;
   }
 
   void take_target(std::size_t t, const Answer& answer) {
@@ -610,6 +619,7 @@ class Evaluation {
     if (!result.classes) return;
     result.classes->scores = *engine_.scores()->classes();
     result.classes->names = model->classes();
+    result.log_loss = result.classes->scores.errors().log_loss;
   }
 
   const Dataset& data_;

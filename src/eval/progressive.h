@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -77,6 +78,8 @@ struct RunResult {
   double nse = 0;      ///< Σ‖d − d̂‖² / Σ‖d − mean d‖² over the scored steps
   double rmse = 0;     ///< √(mean ‖d − d̂‖²/n) with n targets
   double mae = 0;      ///< mean Σ|d_k − d̂_k|/n
+  /// Mean −ln p of the class that came; NaN unless targets are classes, which have no NSE.
+  double log_loss = std::numeric_limits<double>::quiet_NaN();
   BoundsScore bounds;  ///< of all targets together
   double knse = 0;     ///< the same for forecasts of d_{t+k} made at t; NaN without a horizon
   double target_variance = 0;  ///< what both are divided by: Σ‖d − mean d‖² per scored step

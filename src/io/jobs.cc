@@ -55,6 +55,7 @@ std::string fingerprint(const Job& job, const std::string& data) {
 Json to_json(const RunResult& r, const std::string& fingerprint) {
   return {{"fingerprint", fingerprint},
           {"nse", r.nse},
+          {"log_loss", r.log_loss},
           {"rmse", r.rmse},
           {"mae", r.mae},
           {"knse", r.knse},
@@ -82,6 +83,7 @@ std::optional<RunResult> read_result(const std::filesystem::path& file,
     if (j.at("fingerprint") != fingerprint) return {};
     RunResult r;
     j.at("nse").get_to(r.nse);
+    if (!j.at("log_loss").is_null()) j.at("log_loss").get_to(r.log_loss);
     j.at("rmse").get_to(r.rmse);
     j.at("mae").get_to(r.mae);
     j.at("knse").get_to(r.knse);

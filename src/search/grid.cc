@@ -127,13 +127,18 @@ std::vector<Job> jobs_of(const GridSearch& search) {
   return jobs;
 }
 
+const char* measure_of(const GridSearch& search) {
+  return search.data->schema.has_classes() ? "log loss" : "NSE";
+}
+
 std::vector<GridPoint> surface_of(const GridSearch& search, std::span<const RunResult> runs) {
   std::vector<GridPoint> surface;
   const std::size_t seeds = search.seeds.size();
   for (std::size_t p = 0; p < combinations(search.axes); ++p) {
-    std::vector<double> nse;
-    for (const RunResult& run : runs.subspan(p * seeds, seeds)) nse.push_back(run.nse);
-    surface.push_back({combination(search.axes, p), mean(nse), std::sqrt(variance(nse))});
+    std::vector<double> errors;
+    for (const RunResult& run : runs.subspan(p * seeds, seeds))
+      errors.push_back(search.data->schema.has_classes() ? run.log_loss : run.nse);
+    surface.push_back({combination(search.axes, p), mean(errors), std::sqrt(variance(errors))});
   }
   return surface;
 }
@@ -141,7 +146,7 @@ std::vector<GridPoint> surface_of(const GridSearch& search, std::span<const RunR
 std::size_t best_point(const std::vector<GridPoint>& surface) {
   if (surface.empty()) throw std::invalid_argument("an empty grid has no best point");
   const auto key = [](const GridPoint& p) {
-    return std::isnan(p.nse_mean) ? INFINITY : p.nse_mean;
+    return std::isnan(p.mean) ? INFINITY : p.mean;
   };
   const auto best = std::min_element(surface.begin(), surface.end(),
                                      [&](const auto& a, const auto& b) { return key(a) < key(b); });
@@ -156,12 +161,12 @@ std::optional<view::Panel> surface_line(const GridSearch& search,
     const auto x = number(p.values.front());
     if (!x) return {};
     line.x.push_back(*x);
-    line.y.push_back(p.nse_mean);
-    line.low.push_back(p.nse_mean - p.nse_deviation);
-    line.high.push_back(p.nse_mean + p.nse_deviation);
+    line.y.push_back(p.mean);
+    line.low.push_back(p.mean - p.deviation);
+    line.high.push_back(p.mean + p.deviation);
   }
   return view::Panel{.x_label = search.axes.front().key,
-                     .y_label = "mean NSE ± deviation over seeds",
+                     .y_label = fmt::format("mean {} ± deviation over seeds", measure_of(search)),
                      .series = {std::move(line)}};
 }
 
@@ -173,19 +178,19 @@ std::string surface_picture(const GridSearch& search, const std::vector<GridPoin
     at.push_back(fmt::format("{} {}", search.axes[a].key, short_value(surface[best].values[a])));
   const view::ChartStyle style{
       .title = title,
-      .subtitle = fmt::format("mean NSE over {} seeds; lowest {:.4f} at {}", search.seeds.size(),
-                              surface[best].nse_mean, fmt::join(at, ", "))};
+      .subtitle = fmt::format("mean {} over {} seeds; lowest {:.4f} at {}", measure_of(search), search.seeds.size(),
+                              surface[best].mean, fmt::join(at, ", "))};
   const GridAxis& last = search.axes.back();
 
   if (const auto line = surface_line(search, surface)) return view::line_chart({*line}, style);
 
-  view::HeatMap map{.x_label = last.key, .value_label = "mean NSE"};
+  view::HeatMap map{.x_label = last.key, .value_label = fmt::format("mean {}", measure_of(search))};
   for (const std::string& v : last.values) map.x_ticks.push_back(short_value(v));
   std::vector<std::string> keys;
   for (std::size_t a = 0; a + 1 < search.axes.size(); ++a) keys.push_back(search.axes[a].key);
   map.y_label = fmt::format("{}", fmt::join(keys, ", "));
   for (std::size_t p = 0; p < surface.size(); ++p) {
-    map.values.push_back(std::isfinite(surface[p].nse_mean) ? surface[p].nse_mean : NAN);
+    map.values.push_back(std::isfinite(surface[p].mean) ? surface[p].mean : NAN);
     if (p % last.values.size() != 0) continue;
     std::vector<std::string> row;
     for (std::size_t a = 0; a + 1 < search.axes.size(); ++a)

@@ -38,12 +38,15 @@ struct GridSearch {
 /// std::invalid_argument for a key or value the learner does not have.
 std::vector<Job> jobs_of(const GridSearch& search);
 
-/// The mean NSE at every combination.
+/// The mean error at every combination: NSE, or log loss where targets are classes.
 struct GridPoint {
   std::vector<std::string> values;  ///< one per axis
-  double nse_mean = 0;              ///< NaN or very large where the learner fails
-  double nse_deviation = 0;         ///< over seeds
+  double mean = 0;                  ///< NaN or very large where the learner fails
+  double deviation = 0;             ///< over seeds
 };
+
+/// Which error it is, in words.
+const char* measure_of(const GridSearch& search);
 
 /// In the order of the jobs.
 std::vector<GridPoint> surface_of(const GridSearch& search, std::span<const RunResult> runs);

@@ -88,15 +88,15 @@ TEST(Grid, SurfaceBestAndPicture) {
   const auto surface = surface_of(search, runs);
   ASSERT_EQ(surface.size(), 6U);
   EXPECT_EQ(surface[4].values, (Strings{"10", "2"}));
-  EXPECT_DOUBLE_EQ(surface[0].nse_mean, 0.995);
-  EXPECT_NEAR(surface[0].nse_deviation, 0.005, 1e-12);
+  EXPECT_DOUBLE_EQ(surface[0].mean, 0.995);
+  EXPECT_NEAR(surface[0].deviation, 0.005, 1e-12);
   EXPECT_EQ(best_point(surface), 4U);
   const std::string picture = surface_picture(search, surface, "title");
   EXPECT_NE(picture.find("<svg"), std::string::npos);
   EXPECT_NE(picture.find("initial_covariance"), std::string::npos);
 
   auto failed = surface;
-  for (GridPoint& p : failed) p.nse_mean = NAN;
+  for (GridPoint& p : failed) p.mean = NAN;
   EXPECT_NE(surface_picture(search, failed, "all failed").find("<svg"), std::string::npos);
 
   GridSearch line = search;

@@ -54,11 +54,20 @@ TEST_F(ClassesTest, RunScoresThemAndStreamSaysTheSame) {
   EXPECT_THAT(table.out, HasSubstr("reliability of auto"));
   const Ran ran = kalstream("run states.csv --target state --json results.json --csv run.csv");
   ASSERT_EQ(ran.exit_code, fine) << ran.err;
-  const Json scores = Json::parse(read_text(path("results.json")))["runs"][0]["scores"];
+  const Json scores = Json::parse(read_text(path("results.json")))["runs"][0]["classes"];
   EXPECT_GT(scores["accuracy"].get<double>(), 0.8);
   EXPECT_LT(scores["log_loss"].get<double>(), 0.5);
-  const std::string streamed = stream("--answers csv", "states.csv");
-  EXPECT_EQ(streamed, read_text(path("run.csv")));
+  // The table has a column for each class; an answer those that are known.
+  const auto rows = fields_of(read_text(path("run.csv")));
+  std::istringstream answers(stream("--answers jsonl", "states.csv"));
+  std::size_t row = 0;
+  for (std::string line; std::getline(answers, line); ++row) {
+    const Json said = Json::parse(line);
+    EXPECT_EQ(rows[row].at("target"), said.value("target", ""));
+    for (const auto& [name, p] : said["probabilities"].items())
+      EXPECT_EQ(std::stod(rows[row].at("probability_" + name)), p.get<double>());
+  }
+  EXPECT_EQ(row, rows.size());
   EXPECT_THAT(read_text(path("errors")), HasSubstr("log loss"));
 }
 
@@ -158,6 +167,18 @@ TEST_F(ClassesTest, ModelsOfKeysKeepTheirOwn) {
   EXPECT_THAT(kalstream("inspect parts --key door").out, HasSubstr("classes: shut, open"));
 }
 
+TEST_F(ClassesTest, ASearchIsForTheLeastLogLoss) {
+  file("states.csv", states(200));
+  const Ran ran = kalstream(
+      "search states.csv --target state --learner ekf --hidden 2 --seeds 1 "
+      "--grid initial_covariance=0.0001,10 --json -");
+  ASSERT_EQ(ran.exit_code, fine) << ran.err;
+  const Json found = Json::parse(ran.out);
+  EXPECT_EQ(found["measure"], "log loss");
+  EXPECT_EQ(found["best"]["values"][0], "10");
+  EXPECT_LT(found["best"]["mean"], found["points"][0]["mean"]);
+}
+
 TEST_F(ClassesTest, WhatCannotBeIsSaid) {
   file("states.csv", states(30));
   const Ran saved = kalstream("run states.csv --target state --save learnt.kal");
@@ -175,8 +196,8 @@ TEST_F(ClassesTest, WhatCannotBeIsSaid) {
               HasSubstr("--horizon is for targets that are numbers"));
   EXPECT_THAT(kalstream("run states.csv --target state --learner rls").err,
               HasSubstr("the learner rls cannot tell classes"));
-  EXPECT_THAT(kalstream("search states.csv --target state --learner ekf").err,
-              HasSubstr("is a class"));
+  EXPECT_THAT(kalstream("forecast states.csv --target state").err,
+              HasSubstr("classes are not forecast"));
 }
 
 }  // namespace

@@ -64,7 +64,7 @@ TEST(Forecast, TellsWhatComesNextWithTimesAndBounds) {
 
   const Json json = Json::parse(
       w.kalstream("forecast load.csv --learner ar --horizon 5 --interval 0.8 --json -").out);
-  EXPECT_EQ(json["step"], "1 hour");
+  EXPECT_EQ(json["models"][0]["step"], "1 hour");
   ASSERT_EQ(json["forecast"].size(), 5U);
   EXPECT_EQ(json["forecast"][0]["time"], "01/17/2024 4:00 PM");
   EXPECT_LT(json["forecast"][0]["low"], json["forecast"][0]["value"]);

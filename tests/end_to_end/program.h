@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <sstream>
 #include <sstream>
 #include <string>
 
@@ -62,5 +64,28 @@ class Workplace {
  private:
   TemporaryFolder folder_;
 };
+
+/// The lines of a CSV text, each by the names of its columns. No field may be quoted.
+inline std::vector<std::map<std::string, std::string>> fields_of(const std::string& csv) {
+  std::istringstream in(csv);
+  std::vector<std::string> header;
+  std::vector<std::map<std::string, std::string>> rows;
+  for (std::string line; std::getline(in, line);) {
+    std::vector<std::string> fields(1);
+    for (const char c : line) {
+      if (c == ',')
+        fields.emplace_back();
+      else
+        fields.back() += c;
+    }
+    if (header.empty()) {
+      header = fields;
+      continue;
+    }
+    rows.emplace_back();
+    for (std::size_t k = 0; k < header.size(); ++k) rows.back()[header[k]] = fields[k];
+  }
+  return rows;
+}
 
 }  // namespace kalstream::test
