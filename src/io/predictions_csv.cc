@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <iterator>
 #include <optional>
@@ -35,8 +36,10 @@ class PredictionsCsv {
     name("target");
     if (!of_classes_)
       name_with_bounds("prediction");
-    else
+    else {
+      text(",prediction,probability");
       for (const std::string& c : classes_) text(',' + csv_field("probability_" + c));
+    }
     if (surprise_) name("surprise");
     if (alarm_rate_ > 0) text(",anomaly");
     for (std::size_t h = 1; h <= horizon_; ++h) {
@@ -54,7 +57,8 @@ class PredictionsCsv {
       if (!data_.times.empty()) text(',' + csv_field(data_.times[t]));
       if (held_) text(fmt::format(",{}", run.held[t]));
       if (run.classes) {
-        text(',' + csv_field(run.classes->target[t]));
+        text(",");
+        if (!run.classes->target[t].empty()) text(csv_field(run.classes->target[t]));
         probabilities(*run.classes, t);
       } else {
         numbers(run.target, t * n_d);
@@ -88,13 +92,19 @@ class PredictionsCsv {
     if (step_) times_ = TimeText(data_.times[t], data_.ticks[t], data_.schema.time_form);
   }
 
-  // Of all classes that came in the end; those that had not yet come have none.
+  // The most probable class, then all that came in the end: those that had not yet come have none.
   void probabilities(const ClassResult& of, std::size_t t) {
     const auto p =
         std::span(of.probability).subspan(of.begins[t], of.begins[t + 1] - of.begins[t]);
+    const std::size_t known = std::min(p.size(), classes_.size());
+    const auto top = std::max_element(p.begin(), p.begin() + static_cast<std::ptrdiff_t>(known));
+    text(",");
+    if (known > 0) text(csv_field(classes_[static_cast<std::size_t>(top - p.begin())]));
+    text(",");
+    if (known > 0) fmt::format_to(std::back_inserter(out_), "{}", *top);
     for (std::size_t k = 0; k < classes_.size(); ++k) {
       text(",");
-      if (k < p.size()) fmt::format_to(std::back_inserter(out_), "{}", p[k]);
+      if (k < known) fmt::format_to(std::back_inserter(out_), "{}", p[k]);
     }
   }
 
