@@ -334,9 +334,9 @@ class Recorder final : public StreamListener {
     const bool counts = answer.sample > options_.warm_up;
     if (run_.classes) {
       ClassResult& of = *run_.classes;
-      if (counts)
-        of.probability.insert(of.probability.end(), answer.prediction.begin(),
-                              answer.prediction.end());
+      const auto known =
+          answer.prediction.first(std::min(answer.classes.size(), answer.prediction.size()));
+      if (counts) of.probability.insert(of.probability.end(), known.begin(), known.end());
       end_row(t);
     } else if (counts) {
       std::ranges::copy(answer.prediction, run_.prediction.begin() + t * n_d_);
