@@ -112,8 +112,8 @@ void read_row(const Dataset& data, std::size_t t, bool elapsed, Sample& to) {
   const auto x = data.x(t);
   const auto d = data.d(t);
   to.x.assign(x.begin(), x.end());
-  to.missing = static_cast<std::size_t>(
-      std::count_if(x.begin(), x.end() - (elapsed ? 1 : 0), [](double v) { return std::isnan(v); }));
+  to.missing = static_cast<std::size_t>(std::count_if(x.begin(), x.end() - (elapsed ? 1 : 0),
+                                                      [](double v) { return std::isnan(v); }));
   if (all_finite(d))
     to.d.assign(d.begin(), d.end());
   else
@@ -298,12 +298,12 @@ class Recorder final : public StreamListener {
     run_.passed_steps = engine_->counts().passed;
     score_forecasts(rows);
     shorten();
-    run_.target_variance =
-        static_cast<double>(n_d_) *
-        variance_of_targets(run_.target, n_d_, run_.steps,
-                            [&](std::size_t t) { return !std::isnan(run_.squared_error[t]); });
-    const Predicted predicted{run_.target, n_d_, run_.squared_error, run_.prediction, run_.low,
-                              run_.high};
+    run_.target_variance = static_cast<double>(n_d_) *
+                           variance_of_targets(run_.target, n_d_, run_.steps, [&](std::size_t t) {
+                             return !std::isnan(run_.squared_error[t]);
+                           });
+    const Predicted predicted{run_.target,     n_d_,     run_.squared_error,
+                              run_.prediction, run_.low, run_.high};
     run_.targets = score_targets(predicted);
     run_.bounds = score_bounds(predicted);
     run_.rmse =
@@ -509,8 +509,7 @@ class Evaluation {
     engine.model.horizon = options_.horizon;
     engine.model.warm_up = options_.warm_up;
     engine.model.periods = options_.periods;
-    engine.model.max_delay =
-        options_.delay > 0 ? ModelOptions::longest_delay : options_.max_delay;
+    engine.model.max_delay = options_.delay > 0 ? ModelOptions::longest_delay : options_.max_delay;
     return engine;
   }
 
@@ -634,8 +633,8 @@ class Evaluation {
   Session session_;
   Sample sample_;
   Arrival arrival_;
-  std::vector<bool> future_;            // of each row, whether it is not taken; empty: none is
-  std::vector<std::size_t> announced_;  // of each key, how many rows; empty: none are
+  std::vector<bool> future_;             // of each row, whether it is not taken; empty: none is
+  std::vector<std::size_t> announced_;   // of each key, how many rows; empty: none are
   std::vector<std::deque<Label>> late_;  // of each key
 };
 

@@ -94,8 +94,7 @@ class PredictionsCsv {
 
   // The most probable class, then all that came in the end: those that had not yet come have none.
   void probabilities(const ClassResult& of, std::size_t t) {
-    const auto p =
-        std::span(of.probability).subspan(of.begins[t], of.begins[t + 1] - of.begins[t]);
+    const auto p = std::span(of.probability).subspan(of.begins[t], of.begins[t + 1] - of.begins[t]);
     const std::size_t known = std::min(p.size(), classes_.size());
     const auto top = std::max_element(p.begin(), p.begin() + static_cast<std::ptrdiff_t>(known));
     text(",");
