@@ -333,10 +333,7 @@ class Recorder final : public StreamListener {
     if (!run_.held.empty()) run_.held[t] = answer.held;
     const bool counts = answer.sample > options_.warm_up;
     if (run_.classes) {
-      ClassResult& of = *run_.classes;
-      const auto known =
-          answer.prediction.first(std::min(answer.classes.size(), answer.prediction.size()));
-      if (counts) of.probability.insert(of.probability.end(), known.begin(), known.end());
+      if (counts) add_probabilities(answer);
       end_row(t);
     } else if (counts) {
       std::ranges::copy(answer.prediction, run_.prediction.begin() + t * n_d_);
@@ -360,7 +357,10 @@ class Recorder final : public StreamListener {
 
   void take_target(std::size_t t, const Answer& answer) {
     std::ranges::copy(answer.target, run_.target.begin() + t * n_d_);
-    if (run_.classes) run_.classes->target[t] = answer.label;
+    if (run_.classes) {
+      run_.classes->target[t] = answer.label;
+      place_of_class(std::string(answer.label));
+    }
     if (!run_.surprise.empty())
       std::ranges::copy(answer.surprise, run_.surprise.begin() + t * n_d_);
     const bool counts = answer.sample > options_.warm_up;
@@ -371,6 +371,26 @@ class Recorder final : public StreamListener {
     streak_ = same_sides(answer.target, said, levels_) ? streak_ + 1 : 0;
     if (streak_ == options_.sustained_length && !run_.sustained_at)
       run_.sustained_at = row_ + 1 - options_.warm_up;
+  }
+
+  // Models know different classes: the table has all of them.
+  void add_probabilities(const Answer& answer) {
+    ClassResult& of = *run_.classes;
+    const std::size_t first = of.probability.size();
+    const std::size_t known = std::min(answer.classes.size(), answer.prediction.size());
+    for (std::size_t k = 0; k < known; ++k) {
+      const std::size_t place = place_of_class(answer.classes[k]);
+      if (of.probability.size() <= first + place) of.probability.resize(first + place + 1, nan);
+      of.probability[first + place] = answer.prediction[k];
+    }
+  }
+
+  std::size_t place_of_class(const std::string& name) {
+    std::vector<std::string>& names = run_.classes->names;
+    const auto found = std::ranges::find(names, name);
+    const auto place = static_cast<std::size_t>(found - names.begin());
+    if (found == names.end()) names.push_back(name);
+    return place;
   }
 
   // The probabilities of row t, and of rows before it that have none, end here.
@@ -611,13 +631,13 @@ class Evaluation {
   void see_models(RunResult& result) {
     for (Timeline& line : result.timelines)
       if (const StreamModel* model = engine_.model_in_memory(line.key)) line.clock = model->clock();
-    const StreamModel* model = engine_.models()->only();
-    if (model == nullptr) return;
-    const auto periods = model->learner().periods();
-    result.periods.assign(periods.begin(), periods.end());
-    if (!result.classes) return;
+    const StreamModel* model = data_.keys.empty() ? engine_.models()->only() : nullptr;
+    if (model != nullptr) {
+      const auto periods = model->learner().periods();
+      result.periods.assign(periods.begin(), periods.end());
+    }
+    if (!result.classes || engine_.scores() == nullptr) return;
     result.classes->scores = *engine_.scores()->classes();
-    result.classes->names = model->classes();
     result.log_loss = result.classes->scores.errors().log_loss;
   }
 

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <iterator>
 #include <optional>
@@ -95,16 +94,20 @@ class PredictionsCsv {
   // The most probable class, then all that came in the end: those that had not yet come have none.
   void probabilities(const ClassResult& of, std::size_t t) {
     const auto p = std::span(of.probability).subspan(of.begins[t], of.begins[t + 1] - of.begins[t]);
-    const std::size_t known = std::min(p.size(), classes_.size());
-    const auto top = std::max_element(p.begin(), p.begin() + static_cast<std::ptrdiff_t>(known));
+    std::optional<std::size_t> top;
+    for (std::size_t k = 0; k < p.size(); ++k)
+      if (!std::isnan(p[k]) && (!top || p[k] > p[*top])) top = k;
+    text(',' + (top ? csv_field(classes_[*top]) : std::string()));
     text(",");
-    if (known > 0) text(csv_field(classes_[static_cast<std::size_t>(top - p.begin())]));
-    text(",");
-    if (known > 0) fmt::format_to(std::back_inserter(out_), "{}", *top);
+    if (top) number(p[*top]);
     for (std::size_t k = 0; k < classes_.size(); ++k) {
       text(",");
-      if (k < known) fmt::format_to(std::back_inserter(out_), "{}", p[k]);
+      if (k < p.size()) number(p[k]);
     }
+  }
+
+  void number(double v) {
+    if (!std::isnan(v)) fmt::format_to(std::back_inserter(out_), "{}", v);
   }
 
   // One column per target, which is only named where there are several.
@@ -122,7 +125,7 @@ class PredictionsCsv {
   void numbers(std::span<const double> values, std::size_t first) {
     for (const double v : values.subspan(first, data_.n_targets())) {
       text(",");
-      if (!std::isnan(v)) fmt::format_to(std::back_inserter(out_), "{}", v);
+      number(v);
     }
   }
   void numbers_with_bounds(std::span<const double> values, std::span<const double> low,
