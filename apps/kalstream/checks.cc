@@ -77,6 +77,7 @@ ReadOptions read_options(const StreamSettings& settings, const std::vector<std::
 }
 
 void check_something_to_predict(const Dataset& data, std::size_t steps, bool holds_inputs) {
+  if (!data.labels.empty()) return;  // targets come on their own
   const double variance = target_variance(data, steps, holds_inputs);
   const std::string target = fmt::format("{}", fmt::join(data.target_names, ", "));
   if (std::isnan(variance))
