@@ -64,9 +64,9 @@ void check_can_be_sustained(const Dataset& data) {
 
 void require_sizes(const std::string& start, const Learner& learner, const Dataset& data) {
   if (learner.inputs() == data.n_inputs() && learner.outputs() == data.n_targets()) return;
-  throw std::invalid_argument(fmt::format(
-      "--start {}: the saved learner has {} inputs and {} targets, the data {} and {}", start,
-      learner.inputs(), learner.outputs(), data.n_inputs(), data.n_targets()));
+  throw std::invalid_argument(
+      fmt::format("--start {}: the saved learner has {} inputs and {} targets, the data {} and {}",
+                  start, learner.inputs(), learner.outputs(), data.n_inputs(), data.n_targets()));
 }
 
 ReadOptions read_options(const StreamSettings& settings, const std::vector<std::string>& columns,

@@ -5,11 +5,11 @@
 
 #include "commands.h"
 #include "core/envelope.h"
-#include "schema/dataset.h"
 #include "fleet/model_transfer.h"
 #include "fleet_commands.h"
 #include "fleet_options.h"
 #include "io/atomic_file.h"
+#include "schema/dataset.h"
 
 namespace kalstream::cli {
 namespace {

@@ -244,14 +244,15 @@ std::string forecast_csv(const ForecastReport& r) {
 
 std::string forecast_json(const ForecastReport& r) {
   const std::size_t n_d = r.data.n_targets();
-  ForecastJson root{{"source", r.data.source},
-                    {"rows", 0},
-                    {"targets", r.data.target_names},
-                    {"learner", r.learner},
-                    {"nominal_coverage", r.interval > 0 ? ForecastJson(r.interval) : ForecastJson()},
-                    {"notes", r.notes},
-                    {"models", ForecastJson::array()},
-                    {"forecast", ForecastJson::array()}};
+  ForecastJson root{
+      {"source", r.data.source},
+      {"rows", 0},
+      {"targets", r.data.target_names},
+      {"learner", r.learner},
+      {"nominal_coverage", r.interval > 0 ? ForecastJson(r.interval) : ForecastJson()},
+      {"notes", r.notes},
+      {"models", ForecastJson::array()},
+      {"forecast", ForecastJson::array()}};
   std::size_t rows = 0;
   for (const Outlook& o : r.outlooks) {
     rows += o.history;

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "schema/dataset.h"
 #include "eval/outlook.h"
+#include "schema/dataset.h"
 #include "view/chart.h"
 
 namespace kalstream::cli {

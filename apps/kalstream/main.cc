@@ -9,10 +9,10 @@
 
 #include "about.h"
 #include "commands.h"
-#include "schema/dataset.h"
 #include "kalstream/snapshot.h"
 #include "kernels/dispatch.h"
 #include "misspelt.h"
+#include "schema/dataset.h"
 #include "schema/rules.h"
 
 namespace {

@@ -31,14 +31,15 @@ void print_class_tables(const RunReport& r) {
 }
 
 void print_tables(const RunArguments& a, const RunReport& r) {
-  fmt::print("{}: {} rows{}, {}, {}; {}{}\n", r.data.source, r.steps,
-             r.data.keys.empty()
-                 ? ""
-                 : fmt::format(" of {}", plural(r.outcomes.front().runs.front().timelines.size(),
-                                                "key")),
-             plural(r.data.n_inputs(), "input"), plural(r.data.n_targets(), "target"),
-             plural(r.outcomes.front().seeds.size(), "seed"),
-             a.settings.interval > 0 ? fmt::format("; intervals for {:.4g} %", 100 * a.settings.interval) : "");
+  fmt::print(
+      "{}: {} rows{}, {}, {}; {}{}\n", r.data.source, r.steps,
+      r.data.keys.empty()
+          ? ""
+          : fmt::format(" of {}", plural(r.outcomes.front().runs.front().timelines.size(), "key")),
+      plural(r.data.n_inputs(), "input"), plural(r.data.n_targets(), "target"),
+      plural(r.outcomes.front().seeds.size(), "seed"),
+      a.settings.interval > 0 ? fmt::format("; intervals for {:.4g} %", 100 * a.settings.interval)
+                              : "");
   const RunResult& first = r.outcomes.front().runs.front();
   if (const std::string time = time_report(a.settings.time, first); !time.empty())
     fmt::print("{}\n", time);
@@ -153,9 +154,8 @@ void write_results(const RunArguments& a, const RunReport& r) {
     if (to.empty()) return;
     to == "-" ? fmt::print("{}", text()) : write_file(to, text());
   };
-  write(a.json, [&] {
-    return results_json(r.data, r.contenders, a.settings.interval, r.outcomes);
-  });
+  write(a.json,
+        [&] { return results_json(r.data, r.contenders, a.settings.interval, r.outcomes); });
   write(a.csv, [&] { return predictions_csv(r.data, r.outcomes); });
   write(a.plot, [&] { return learning_curves(r.data, r.outcomes); });
   write(a.plot_predictions,
@@ -165,7 +165,8 @@ void write_results(const RunArguments& a, const RunReport& r) {
   if (!a.quiet)
     fmt::print(stderr, "{}{}{}{}{}{}{}", remarks_on_fields(r.data), remarks_on_time(r),
                remark_on_held(r), remark_on_labels(r), remark_on_anomalies(a, r.outcomes),
-               remarks(r.data, r.outcomes, a.settings.horizon), remarks_on_options(a, r.data, r.contenders));
+               remarks(r.data, r.outcomes, a.settings.horizon),
+               remarks_on_options(a, r.data, r.contenders));
 }
 
 }  // namespace kalstream::cli

@@ -74,9 +74,7 @@ std::string surface_json(const GridSearch& s, const std::vector<GridPoint>& surf
             {"keys", Json::array()}};
   for (const GridAxis& axis : s.axes) root["keys"].push_back(axis.key);
   const auto point = [&](const GridPoint& p) {
-    return Json{{"values", p.values},
-                {"mean", number(p.mean)},
-                {"deviation", number(p.deviation)}};
+    return Json{{"values", p.values}, {"mean", number(p.mean)}, {"deviation", number(p.deviation)}};
   };
   root["best"] = point(surface[best_point(surface)]);
   root["points"] = Json::array();

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "io/results.h"
 #include "time_options.h"
 #include "view/table.h"
 
@@ -72,20 +73,6 @@ std::string summary(const StreamStatus& s) {
     text += ", " + size(static_cast<double>(s.resident_bytes)) + " resident";
   if (s.models_on_disk > 0) text += fmt::format("; {} models on disk", s.models_on_disk);
   return text;
-}
-
-nlohmann::ordered_json class_json(const ClassErrors& e) {
-  const auto number = [](double v) {
-    return std::isfinite(v) ? nlohmann::ordered_json(v) : nlohmann::ordered_json();
-  };
-  return {{"log_loss", number(e.log_loss)},
-          {"accuracy", number(e.accuracy)},
-          {"kappa", number(e.kappa)},
-          {"auc", number(e.auc)},
-          {"f1", number(e.f1)},
-          {"calibration_error", number(e.calibration)},
-          {"recent_log_loss", number(e.recent_log_loss)},
-          {"recent_accuracy", number(e.recent_accuracy)}};
 }
 
 std::string summary_json(const StreamStatus& s) {

@@ -1,7 +1,6 @@
 // What a stream has done, at its end.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "monitor/status.h"
@@ -12,6 +11,5 @@ std::string summary(const StreamStatus& status);       ///< for people, lines wi
 std::string summary_json(const StreamStatus& status);  ///< for programs
 
 std::string class_summary(const ClassErrors& errors);  ///< for people, part of a line
-nlohmann::ordered_json class_json(const ClassErrors& errors);
 
 }  // namespace kalstream::cli

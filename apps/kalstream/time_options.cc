@@ -11,7 +11,8 @@ namespace kalstream::cli {
 std::string settle_elapsed(const TimeChoice& a, Dataset& data) {
   if (has_elapsed(data.schema) || !a.elapsed.empty() || data.times.empty()) return {};
   const auto clocks = clocks_of(data);
-  if (!std::ranges::all_of(clocks, [](const auto& c) { return c.second.is_irregular(); })) return {};
+  if (!std::ranges::all_of(clocks, [](const auto& c) { return c.second.is_irregular(); }))
+    return {};
   add_elapsed(data);
   return "rows come at no regular times: the time since the row before is an input (--elapsed no: "
          "it is not)";

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "schema/dataset.h"
 #include "eval/progressive.h"
+#include "schema/dataset.h"
 #include "schema/time_choice.h"
 
 namespace kalstream::cli {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "schema/dataset.h"
 #include "kalstream/presets.h"
+#include "schema/dataset.h"
 
 namespace kalstream::paper {
 

@@ -18,8 +18,8 @@ class Archive;
 
 /// What a CalibratedLearner tells besides its predictions.
 struct CalibrationOptions {
-  double coverage = 0;      ///< bounds hold this part of the targets, 0 < coverage < 1; 0: no bounds
-  bool surprise = false;    ///< tell how improbable each target was
+  double coverage = 0;    ///< bounds hold this part of the targets, 0 < coverage < 1; 0: no bounds
+  bool surprise = false;  ///< tell how improbable each target was
   std::size_t horizon = 0;  ///< forecast so many samples ahead; 0: no forecasts
 
   bool operator==(const CalibrationOptions&) const = default;
@@ -43,8 +43,8 @@ class CalibratedLearner {
     std::vector<double> d_hat;
     std::vector<Interval> bounds;              ///< of each output; empty without coverage
     std::vector<Surprise::Expected> expected;  ///< of each output; empty without surprise
-    /// It is a forecast across samples whose targets had not come; such predictions are further off,
-    /// and have bounds and a surprise of their own.
+    /// It is a forecast across samples whose targets had not come; such predictions are further
+    /// off, and have bounds and a surprise of their own.
     bool across = false;
   };
 

@@ -104,7 +104,7 @@ def test_run_says_the_same(program, file, streamed):
     written = json.loads(results.read_text())["runs"][0]
     assert written["scores"] == scores
     shown = next(line.split() for line in table.splitlines() if line.startswith("auto"))
-    assert [float(cell) for cell in shown[2:8]] == pytest.approx([scores[name] for name in SCORES], rel=1e-3)
+    assert [float(cell) for cell in shown[1:7]] == pytest.approx([scores[name] for name in SCORES], rel=1e-3)
     rows = list(csv.DictReader(io.StringIO(predictions.read_text())))
     assert [row["target"] for row in rows] == [answer.get("target", "") for answer in answers]
     assert [row["prediction"] for row in rows] == [answer["prediction"] or "" for answer in answers]

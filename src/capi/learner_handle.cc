@@ -68,5 +68,4 @@ void require_memory(const LearnerOptions& options) {
 }  // namespace kalstream::capi
 
 kalstream_learner::kalstream_learner(kalstream::CalibratedLearner made)
-    : calibrated(std::move(made)),
-      experts(kalstream::expert_names(learner().recipe()->options)) {}
+    : calibrated(std::move(made)), experts(kalstream::expert_names(learner().recipe()->options)) {}

@@ -37,8 +37,7 @@ std::vector<std::byte> saved(kalstream_learner& l) {
 std::unique_ptr<kalstream_learner> loaded(std::span<const std::byte> bytes,
                                           CalibrationOptions with) {
   if (!begins_like(learner_envelope, bytes))
-    return std::make_unique<kalstream_learner>(
-        CalibratedLearner(learnt_of(bytes).learner, with));
+    return std::make_unique<kalstream_learner>(CalibratedLearner(learnt_of(bytes).learner, with));
   if (with != CalibrationOptions{})
     throw std::invalid_argument(
         "settings: these bytes have interval, surprise and horizon of their own");

@@ -5,8 +5,8 @@
 #include <deque>
 #include <utility>
 
-#include "kalstream/snapshot.h"
 #include "classes/class_test_support.h"
+#include "kalstream/snapshot.h"
 
 namespace kalstream {
 namespace {

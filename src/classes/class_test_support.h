@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "core/archive.h"
 #include "classes/class_expert.h"
+#include "core/archive.h"
 #include "support.h"
 
 namespace kalstream::test {

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "kalstream/learner.h"
 #include "classes/class_test_support.h"
+#include "kalstream/learner.h"
 
 namespace kalstream {
 namespace {

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <functional>
 
-#include "schema/dataset.h"
 #include "kalstream/learner.h"
+#include "schema/dataset.h"
 
 namespace kalstream {
 

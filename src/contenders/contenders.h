@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "schema/dataset.h"
 #include "kalstream/calibrated.h"
 #include "kalstream/learner.h"
 #include "kalstream/presets.h"
+#include "schema/dataset.h"
 
 namespace kalstream {
 

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <array>
 
-#include "schema/dataset.h"
 #include "data/record_file.h"
 #include "lines/delimited.h"
+#include "schema/dataset.h"
 
 namespace kalstream {
 namespace {

@@ -8,9 +8,9 @@
 #include <cstdint>
 #include <span>
 
-#include "schema/dataset.h"
 #include "data/inflate.h"
 #include "data/record_file.h"
+#include "schema/dataset.h"
 
 namespace kalstream {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "schema/dataset.h"
 #include "kalstream/schema.h"
+#include "schema/dataset.h"
 
 namespace kalstream {
 
@@ -18,7 +18,6 @@ struct ReadOptions {
   std::size_t max_rows = 0;          ///< 0: all; what follows them is not even checked
   Schema like;                       ///< what was learnt from before: the same fields, by name
 };
-
 
 class RecordFile;
 /// The records of a file (data/record_file.h). Throws DataError.

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "schema/dataset.h"
 #include "data/reader.h"
+#include "schema/dataset.h"
 
 namespace kalstream {
 

@@ -1,10 +1,10 @@
 // Lines of a whole text.
 #include <algorithm>
 
-#include "schema/dataset.h"
 #include "data/record_file.h"
 #include "lines/delimited.h"
 #include "lines/record_reader.h"
+#include "schema/dataset.h"
 
 namespace kalstream {
 namespace {

@@ -14,11 +14,11 @@
 #include "engine/engine_options.h"
 #include "engine/listener.h"
 #include "engine/models.h"
+#include "engine/ports.h"
 #include "engine/scores.h"
 #include "engine/turn.h"
 #include "kalstream/learner.h"
 #include "kalstream/schema.h"
-#include "engine/ports.h"
 #include "schema/arrival.h"
 #include "schema/sample.h"
 

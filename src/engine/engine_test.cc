@@ -6,10 +6,10 @@
 #include <cmath>
 
 #include "core/archive.h"
-#include "schema/dataset.h"
 #include "engine/checkpoint.h"
 #include "kalstream/snapshot.h"
 #include "lines/record_reader.h"
+#include "schema/dataset.h"
 #include "schema/rules.h"
 #include "stores/memory_store.h"
 

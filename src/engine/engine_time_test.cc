@@ -6,10 +6,10 @@
 
 #include "core/archive.h"
 #include "core/rng.h"
-#include "schema/dataset.h"
 #include "engine/checkpoint.h"
 #include "engine/engine.h"
 #include "lines/record_reader.h"
+#include "schema/dataset.h"
 #include "schema/rules.h"
 
 namespace kalstream {

@@ -7,10 +7,7 @@
 namespace kalstream {
 
 StreamModel::StreamModel(const ModelOptions& options)
-    : options_(options),
-      scores_(1),
-      known_(options.known_ahead),
-      announced_(options.known_ahead) {}
+    : options_(options), scores_(1), known_(options.known_ahead), announced_(options.known_ahead) {}
 
 StreamModel::StreamModel(CalibratedLearner learner, const ModelOptions& options)
     : StreamModel(options) {
@@ -36,9 +33,8 @@ bool StreamModel::of_classes() const {
 // The probabilities of classes say it all: they have no bounds, and no forecasts.
 CalibrationOptions StreamModel::calibration() const {
   if (of_classes()) return {};
-  return {.coverage = options_.coverage,
-          .surprise = options_.surprise,
-          .horizon = options_.horizon};
+  return {
+      .coverage = options_.coverage, .surprise = options_.surprise, .horizon = options_.horizon};
 }
 
 bool StreamModel::complete(std::span<double> x) {
@@ -101,7 +97,8 @@ Answer StreamModel::take(const Sample& sample, StreamListener& listener) {
 void StreamModel::predict(std::span<const double> x, CalibratedLearner::Prediction& to) {
   if (pending_.empty()) return calibrated_->predict(x, to);
   if (ahead_ == 0) calibrated_->learner().start_forecast();
-  for (; ahead_ < pending_.size(); ++ahead_) calibrated_->learner().forecast_next(pending_[ahead_].x);
+  for (; ahead_ < pending_.size(); ++ahead_)
+    calibrated_->learner().forecast_next(pending_[ahead_].x);
   calibrated_->predict_across(x, to);
 }
 
@@ -187,8 +184,8 @@ Foresight StreamModel::foresee(std::size_t horizon, std::span<const double> inpu
   calibrated_->learner().start_forecast();
   const std::size_t rows = pending_.size() + horizon;
   for (std::size_t row = 0; row < rows; ++row) {
-    const auto d_hat =
-        calibrated_->learner().forecast_next(std::span<const double>(future_).subspan(row * n_in, n_in));
+    const auto d_hat = calibrated_->learner().forecast_next(
+        std::span<const double>(future_).subspan(row * n_in, n_in));
     if (row >= pending_.size())
       std::ranges::copy(d_hat, said.value.begin() + (row - pending_.size()) * n_d);
   }

@@ -173,7 +173,7 @@ class StreamModel {
   std::size_t ahead_ = 0;
   StreamClock clock_;
   std::optional<std::vector<double>> told_;  // periods the learner was told of
-  KnownInputs known_;      // by moments
+  KnownInputs known_;                        // by moments
   KnownInputs announced_;  // by numbers of samples: where times do not tell what is next
   bool held_known_ = false;
 

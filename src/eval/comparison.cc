@@ -54,7 +54,9 @@ std::vector<Outcome> compare(const std::vector<Contender>& contenders, const Dat
   }
 
   const double scale =  // of the errors that progress tells
-      !progress ? 1 : target_variance(data, options.evaluation.steps == 0 ? data.rows() : options.evaluation.steps,
+      !progress ? 1
+                : target_variance(
+                      data, options.evaluation.steps == 0 ? data.rows() : options.evaluation.steps,
                       options.evaluation.hold_missing);
   const std::size_t seeds = options.seeds.size();
   parallel_for(contenders.size() * seeds, options.jobs, [&](std::size_t task) {

@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "core/rng.h"
-#include "eval/test_support.h"
 #include "eval/statistics.h"
+#include "eval/test_support.h"
 
 namespace kalstream {
 namespace {

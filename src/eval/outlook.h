@@ -10,18 +10,18 @@
 #include <unordered_map>
 #include <vector>
 
-#include "schema/dataset.h"
 #include "eval/backtest.h"
 #include "eval/progressive.h"
+#include "schema/dataset.h"
 
 namespace kalstream {
 
 struct Outlook {
-  std::string key;                 ///< of the model; empty: there is but one
-  std::size_t history = 0;         ///< rows that were learnt
-  std::optional<std::size_t> row;  ///< after which the forecasts were made; unset: none could be
-  std::vector<std::int64_t> moments;     ///< of the leads, as far as times tell; empty: they do not
-  std::vector<std::string> times;        ///< the same, written as the data's are
+  std::string key;                    ///< of the model; empty: there is but one
+  std::size_t history = 0;            ///< rows that were learnt
+  std::optional<std::size_t> row;     ///< after which the forecasts were made; unset: none could be
+  std::vector<std::int64_t> moments;  ///< of the leads, as far as times tell; empty: they do not
+  std::vector<std::string> times;     ///< the same, written as the data's are
   std::vector<double> value, low, high;  ///< horizon × targets; NaN: none
   std::vector<double> periods;
   Timeline timeline;

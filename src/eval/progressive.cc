@@ -112,8 +112,8 @@ void read_row(const Dataset& data, std::size_t t, bool elapsed, Sample& to) {
   const auto x = data.x(t);
   const auto d = data.d(t);
   to.x.assign(x.begin(), x.end());
-  to.missing = static_cast<std::size_t>(
-      std::count_if(x.begin(), x.end() - (elapsed ? 1 : 0), [](double v) { return std::isnan(v); }));
+  to.missing = static_cast<std::size_t>(std::count_if(x.begin(), x.end() - (elapsed ? 1 : 0),
+                                                      [](double v) { return std::isnan(v); }));
   if (all_finite(d))
     to.d.assign(d.begin(), d.end());
   else
@@ -298,12 +298,12 @@ class Recorder final : public StreamListener {
     run_.passed_steps = engine_->counts().passed;
     score_forecasts(rows);
     shorten();
-    run_.target_variance =
-        static_cast<double>(n_d_) *
-        variance_of_targets(run_.target, n_d_, run_.steps,
-                            [&](std::size_t t) { return !std::isnan(run_.squared_error[t]); });
-    const Predicted predicted{run_.target, n_d_, run_.squared_error, run_.prediction, run_.low,
-                              run_.high};
+    run_.target_variance = static_cast<double>(n_d_) *
+                           variance_of_targets(run_.target, n_d_, run_.steps, [&](std::size_t t) {
+                             return !std::isnan(run_.squared_error[t]);
+                           });
+    const Predicted predicted{run_.target,     n_d_,     run_.squared_error,
+                              run_.prediction, run_.low, run_.high};
     run_.targets = score_targets(predicted);
     run_.bounds = score_bounds(predicted);
     run_.rmse =
@@ -333,10 +333,7 @@ class Recorder final : public StreamListener {
     if (!run_.held.empty()) run_.held[t] = answer.held;
     const bool counts = answer.sample > options_.warm_up;
     if (run_.classes) {
-      ClassResult& of = *run_.classes;
-      if (counts)
-        of.probability.insert(of.probability.end(), answer.prediction.begin(),
-                              answer.prediction.end());
+      if (counts) add_probabilities(answer);
       end_row(t);
     } else if (counts) {
       std::ranges::copy(answer.prediction, run_.prediction.begin() + t * n_d_);
@@ -360,7 +357,10 @@ class Recorder final : public StreamListener {
 
   void take_target(std::size_t t, const Answer& answer) {
     std::ranges::copy(answer.target, run_.target.begin() + t * n_d_);
-    if (run_.classes) run_.classes->target[t] = answer.label;
+    if (run_.classes) {
+      run_.classes->target[t] = answer.label;
+      place_of_class(std::string(answer.label));
+    }
     if (!run_.surprise.empty())
       std::ranges::copy(answer.surprise, run_.surprise.begin() + t * n_d_);
     const bool counts = answer.sample > options_.warm_up;
@@ -371,6 +371,26 @@ class Recorder final : public StreamListener {
     streak_ = same_sides(answer.target, said, levels_) ? streak_ + 1 : 0;
     if (streak_ == options_.sustained_length && !run_.sustained_at)
       run_.sustained_at = row_ + 1 - options_.warm_up;
+  }
+
+  // Models know different classes: the table has all of them.
+  void add_probabilities(const Answer& answer) {
+    ClassResult& of = *run_.classes;
+    const std::size_t first = of.probability.size();
+    const std::size_t known = std::min(answer.classes.size(), answer.prediction.size());
+    for (std::size_t k = 0; k < known; ++k) {
+      const std::size_t place = place_of_class(answer.classes[k]);
+      if (of.probability.size() <= first + place) of.probability.resize(first + place + 1, nan);
+      of.probability[first + place] = answer.prediction[k];
+    }
+  }
+
+  std::size_t place_of_class(const std::string& name) {
+    std::vector<std::string>& names = run_.classes->names;
+    const auto found = std::ranges::find(names, name);
+    const auto place = static_cast<std::size_t>(found - names.begin());
+    if (found == names.end()) names.push_back(name);
+    return place;
   }
 
   // The probabilities of row t, and of rows before it that have none, end here.
@@ -509,8 +529,7 @@ class Evaluation {
     engine.model.horizon = options_.horizon;
     engine.model.warm_up = options_.warm_up;
     engine.model.periods = options_.periods;
-    engine.model.max_delay =
-        options_.delay > 0 ? ModelOptions::longest_delay : options_.max_delay;
+    engine.model.max_delay = options_.delay > 0 ? ModelOptions::longest_delay : options_.max_delay;
     return engine;
   }
 
@@ -612,13 +631,13 @@ class Evaluation {
   void see_models(RunResult& result) {
     for (Timeline& line : result.timelines)
       if (const StreamModel* model = engine_.model_in_memory(line.key)) line.clock = model->clock();
-    const StreamModel* model = engine_.models()->only();
-    if (model == nullptr) return;
-    const auto periods = model->learner().periods();
-    result.periods.assign(periods.begin(), periods.end());
-    if (!result.classes) return;
+    const StreamModel* model = data_.keys.empty() ? engine_.models()->only() : nullptr;
+    if (model != nullptr) {
+      const auto periods = model->learner().periods();
+      result.periods.assign(periods.begin(), periods.end());
+    }
+    if (!result.classes || engine_.scores() == nullptr) return;
     result.classes->scores = *engine_.scores()->classes();
-    result.classes->names = model->classes();
     result.log_loss = result.classes->scores.errors().log_loss;
   }
 
@@ -634,8 +653,8 @@ class Evaluation {
   Session session_;
   Sample sample_;
   Arrival arrival_;
-  std::vector<bool> future_;            // of each row, whether it is not taken; empty: none is
-  std::vector<std::size_t> announced_;  // of each key, how many rows; empty: none are
+  std::vector<bool> future_;             // of each row, whether it is not taken; empty: none is
+  std::vector<std::size_t> announced_;   // of each key, how many rows; empty: none are
   std::vector<std::deque<Label>> late_;  // of each key
 };
 

@@ -1,5 +1,5 @@
-// Progressive validation: a stream held in memory goes through a session, which predicts, scores and
-// learns; what it tells becomes a table.
+// Progressive validation: a stream held in memory goes through a session, which predicts, scores
+// and learns; what it tells becomes a table.
 #pragma once
 
 #include <cstddef>
@@ -9,13 +9,13 @@
 #include <string>
 #include <vector>
 
-#include "schema/dataset.h"
 #include "engine/answer.h"
 #include "engine/class_scores.h"
 #include "engine/engine_options.h"
 #include "eval/scores.h"
 #include "eval/timeline.h"
 #include "kalstream/calibrated.h"
+#include "schema/dataset.h"
 
 namespace kalstream {
 
@@ -38,8 +38,8 @@ struct EvaluationOptions {
   /// Targets come when so many further rows of the same model have been predicted.
   std::size_t delay = 0;
   std::size_t max_delay = 1000;  ///< rows that may come between one and its target
-  /// Rows behind the last one of their key that has a target are the future: they are not taken, but
-  /// forecasts see their inputs.
+  /// Rows behind the last one of their key that has a target are the future: they are not taken,
+  /// but forecasts see their inputs.
   bool only_history = false;
   /// Hears of every forecast, which is part of the answer to row t.
   std::function<void(const Timeline&, std::size_t t, const Answer&)> on_forecast = {};
@@ -66,7 +66,7 @@ struct KeptForecasts {
 /// What a stream of classes has besides.
 struct ClassResult {
   ClassScores scores;
-  std::vector<std::string> names;  ///< those that came, in the order in which they did
+  std::vector<std::string> names;   ///< those that came, in the order in which they did
   std::vector<std::string> target;  ///< of each row, as it came; empty: missing
   /// Of each row, the probabilities of the classes that were known then, one row after the other.
   std::vector<double> probability;
@@ -75,9 +75,9 @@ struct ClassResult {
 
 /// What one learner did on one stream.
 struct RunResult {
-  double nse = 0;      ///< Σ‖d − d̂‖² / Σ‖d − mean d‖² over the scored steps
-  double rmse = 0;     ///< √(mean ‖d − d̂‖²/n) with n targets
-  double mae = 0;      ///< mean Σ|d_k − d̂_k|/n
+  double nse = 0;   ///< Σ‖d − d̂‖² / Σ‖d − mean d‖² over the scored steps
+  double rmse = 0;  ///< √(mean ‖d − d̂‖²/n) with n targets
+  double mae = 0;   ///< mean Σ|d_k − d̂_k|/n
   /// Mean −ln p of the class that came; NaN unless targets are classes, which have no NSE.
   double log_loss = std::numeric_limits<double>::quiet_NaN();
   BoundsScore bounds;  ///< of all targets together
@@ -85,13 +85,13 @@ struct RunResult {
   double target_variance = 0;  ///< what both are divided by: Σ‖d − mean d‖² per scored step
   std::size_t steps = 0;       ///< rows gone through
   std::size_t scored = 0;      ///< rows with a prediction and a target, after the first target
-  std::size_t missing_targets = 0;  ///< advanced, not learnt; those of the warm-up apart
-  std::size_t skipped_rows = 0;     ///< an input was missing or unusable
-  std::size_t late_rows = 0;        ///< as times tell: not learnt
-  std::size_t repeated_rows = 0;    ///< the same
-  std::size_t ahead_rows = 0;       ///< brought inputs ahead of their time
-  std::size_t late_labels = 0;      ///< targets of rows that did not wait for them (any more)
-  std::size_t passed_steps = 0;     ///< rows that are missing, as times tell
+  std::size_t missing_targets = 0;   ///< advanced, not learnt; those of the warm-up apart
+  std::size_t skipped_rows = 0;      ///< an input was missing or unusable
+  std::size_t late_rows = 0;         ///< as times tell: not learnt
+  std::size_t repeated_rows = 0;     ///< the same
+  std::size_t ahead_rows = 0;        ///< brought inputs ahead of their time
+  std::size_t late_labels = 0;       ///< targets of rows that did not wait for them (any more)
+  std::size_t passed_steps = 0;      ///< rows that are missing, as times tell
   std::size_t rejected_updates = 0;  ///< by the learner's own guard, over all experts
   double update_fraction = 0;        ///< applied updates / (rows learnt × experts)
   double seconds = 0;                ///< from the first row to the last

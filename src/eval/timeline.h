@@ -9,8 +9,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "schema/dataset.h"
 #include "engine/clock.h"
+#include "schema/dataset.h"
 
 namespace kalstream {
 

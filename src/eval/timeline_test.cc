@@ -165,8 +165,8 @@ TEST(Future, RowsAheadOfTheirTimeTellWhatIsKnown) {
   }
 
   const Dataset truth = hourly(hours_until(120));
-  const auto outlook = look_ahead(*linear(data, 0), data,
-                                  {.horizon = 24, .coverage = 0, .future = {"temp"}});
+  const auto outlook =
+      look_ahead(*linear(data, 0), data, {.horizon = 24, .coverage = 0, .future = {"temp"}});
   EXPECT_EQ(outlook.history, 100U);
   EXPECT_EQ(evaluate(*linear(data, 0), data, {.future = {"temp"}}).ahead_rows, 20U);
   EXPECT_EQ(outlook.times.front(), "1970-01-05T04:00:00Z");
@@ -197,8 +197,8 @@ TEST(Outlook, BacktestsBesideNaive) {
   for (int t = 0; t < 2000; ++t)
     data.targets.push_back(std::sin(2 * M_PI * t / 12) + 0.05 * rng.normal());
   const auto outlook = look_ahead(
-      *linear(data, 12), data,
-      {.horizon = 6, .coverage = 0.9, .periods = std::vector<double>{12}}, /*backtest=*/true);
+      *linear(data, 12), data, {.horizon = 6, .coverage = 0.9, .periods = std::vector<double>{12}},
+      /*backtest=*/true);
   ASSERT_EQ(outlook.rivals.size(), 2U);
   EXPECT_EQ(outlook.rivals[0], "seasonal naive (12)");
   ASSERT_EQ(outlook.scores.size(), 7U);

@@ -4,9 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "schema/dataset.h"
 #include "kalstream/version.h"
 #include "kernels/dispatch.h"
+#include "schema/dataset.h"
 
 namespace kalstream::fleet {
 namespace {

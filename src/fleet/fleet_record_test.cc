@@ -1,8 +1,8 @@
 #include "fleet/fleet_record.h"
 
-#include "schema/dataset.h"
 #include "kalstream/version.h"
 #include "kernels/dispatch.h"
+#include "schema/dataset.h"
 
 namespace kalstream::fleet {
 namespace {

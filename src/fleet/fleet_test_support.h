@@ -12,9 +12,9 @@
 
 #include "core/envelope.h"
 #include "core/rng.h"
-#include "schema/dataset.h"
 #include "fleet/memory_log.h"
 #include "fleet/worker.h"
+#include "schema/dataset.h"
 #include "schema/rules.h"
 #include "settings/stream_settings.h"
 #include "stores/memory_store.h"

@@ -13,8 +13,8 @@
 #include <string_view>
 #include <vector>
 
-#include "schema/dataset.h"
 #include "engine/checkpoint.h"
+#include "schema/dataset.h"
 
 namespace kalstream::fleet {
 

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <map>
 
-#include "schema/dataset.h"
 #include "fleet/time_merge.h"
 #include "kafka/consumer.h"
 #include "kafka/producer.h"
+#include "schema/dataset.h"
 
 namespace kalstream::fleet {
 namespace {

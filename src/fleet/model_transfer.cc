@@ -7,13 +7,13 @@
 
 #include "core/archive.h"
 #include "core/envelope.h"
-#include "schema/dataset.h"
 #include "engine/checkpoint.h"
 #include "engine/learnt.h"
 #include "fleet/names.h"
 #include "kafka/producer.h"
 #include "kafka/reading.h"
 #include "kalstream/snapshot.h"
+#include "schema/dataset.h"
 
 namespace kalstream::fleet {
 namespace {

@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "fleet/topics.h"
 #include "engine/ports.h"
+#include "fleet/topics.h"
 
 namespace kalstream::fleet {
 

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/hash.h"
-#include "schema/dataset.h"
 #include "kernels/dispatch.h"
+#include "schema/dataset.h"
 
 namespace kalstream::fleet {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "schema/dataset.h"
 #include "kafka/producer.h"
 #include "kafka/reading.h"
+#include "schema/dataset.h"
 #include "view/table.h"
 
 namespace kalstream::fleet {

@@ -35,8 +35,10 @@ class PredictionsCsv {
     name("target");
     if (!of_classes_)
       name_with_bounds("prediction");
-    else
+    else {
+      text(",prediction,probability");
       for (const std::string& c : classes_) text(',' + csv_field("probability_" + c));
+    }
     if (surprise_) name("surprise");
     if (alarm_rate_ > 0) text(",anomaly");
     for (std::size_t h = 1; h <= horizon_; ++h) {
@@ -54,7 +56,8 @@ class PredictionsCsv {
       if (!data_.times.empty()) text(',' + csv_field(data_.times[t]));
       if (held_) text(fmt::format(",{}", run.held[t]));
       if (run.classes) {
-        text(',' + csv_field(run.classes->target[t]));
+        text(",");
+        if (!run.classes->target[t].empty()) text(csv_field(run.classes->target[t]));
         probabilities(*run.classes, t);
       } else {
         numbers(run.target, t * n_d);
@@ -88,14 +91,23 @@ class PredictionsCsv {
     if (step_) times_ = TimeText(data_.times[t], data_.ticks[t], data_.schema.time_form);
   }
 
-  // Of all classes that came in the end; those that had not yet come have none.
+  // The most probable class, then all that came in the end: those that had not yet come have none.
   void probabilities(const ClassResult& of, std::size_t t) {
-    const auto p =
-        std::span(of.probability).subspan(of.begins[t], of.begins[t + 1] - of.begins[t]);
+    const auto p = std::span(of.probability).subspan(of.begins[t], of.begins[t + 1] - of.begins[t]);
+    std::optional<std::size_t> top;
+    for (std::size_t k = 0; k < p.size(); ++k)
+      if (!std::isnan(p[k]) && (!top || p[k] > p[*top])) top = k;
+    text(',' + (top ? csv_field(classes_[*top]) : std::string()));
+    text(",");
+    if (top) number(p[*top]);
     for (std::size_t k = 0; k < classes_.size(); ++k) {
       text(",");
-      if (k < p.size()) fmt::format_to(std::back_inserter(out_), "{}", p[k]);
+      if (k < p.size()) number(p[k]);
     }
+  }
+
+  void number(double v) {
+    if (!std::isnan(v)) fmt::format_to(std::back_inserter(out_), "{}", v);
   }
 
   // One column per target, which is only named where there are several.
@@ -113,7 +125,7 @@ class PredictionsCsv {
   void numbers(std::span<const double> values, std::size_t first) {
     for (const double v : values.subspan(first, data_.n_targets())) {
       text(",");
-      if (!std::isnan(v)) fmt::format_to(std::back_inserter(out_), "{}", v);
+      number(v);
     }
   }
   void numbers_with_bounds(std::span<const double> values, std::span<const double> low,

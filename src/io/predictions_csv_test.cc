@@ -65,10 +65,11 @@ TEST(PredictionsCsv, HasAProbabilityForEachClassThatCame) {
                             .target = {"red", "green"},
                             .probability = {0.75},
                             .begins = {0, 0, 1}};
-  EXPECT_EQ(predictions_csv(data, {{"auto", {7}, {run}}}),
-            "learner,seed,step,key,target,probability_red,probability_green\n"
-            "auto,7,1,a,red,,\n"
-            "auto,7,2,b,green,0.75,\n");
+  EXPECT_EQ(
+      predictions_csv(data, {{"auto", {7}, {run}}}),
+      "learner,seed,step,key,target,prediction,probability,probability_red,probability_green\n"
+      "auto,7,1,a,red,,,,\n"
+      "auto,7,2,b,green,red,0.75,0.75,\n");
 }
 
 TEST(PredictionsCsv, NamesTargetsWhereThereAreSeveral) {

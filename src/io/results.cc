@@ -89,20 +89,10 @@ Json time_json(const RunResult& run) {
   return time;
 }
 
-Json classes_json(const ClassResult& classes) {
-  const ClassErrors e = classes.scores.errors();
-  Json json{{"names", classes.names},
-            {"log_loss", number(e.log_loss)},
-            {"accuracy", number(e.accuracy)},
-            {"kappa", number(e.kappa)},
-            {"auc", number(e.auc)},
-            {"f1", number(e.f1)},
-            {"calibration", number(e.calibration)},
-            {"recent_log_loss", number(e.recent_log_loss)},
-            {"recent_accuracy", number(e.recent_accuracy)},
-            {"reliability", Json::array()}};
-  for (const ReliabilityBin& bin : classes.scores.reliability())
-    json["reliability"].push_back(
+Json reliability_json(const ClassScores& scores) {
+  Json json = Json::array();
+  for (const ReliabilityBin& bin : scores.reliability())
+    json.push_back(
         {{"count", bin.count}, {"confidence", bin.confidence}, {"accuracy", bin.accuracy}});
   return json;
 }
@@ -123,6 +113,17 @@ Json experts_json(const LearnerOptions& options, const std::vector<double>& weig
 }
 
 }  // namespace
+
+Json class_json(const ClassErrors& e) {
+  return {{"log_loss", number(e.log_loss)},
+          {"accuracy", number(e.accuracy)},
+          {"kappa", number(e.kappa)},
+          {"auc", number(e.auc)},
+          {"f1", number(e.f1)},
+          {"calibration_error", number(e.calibration)},
+          {"recent_log_loss", number(e.recent_log_loss)},
+          {"recent_accuracy", number(e.recent_accuracy)}};
+}
 
 std::string results_json(const Dataset& data, const std::vector<Contender>& contenders,
                          double nominal, const std::vector<Outcome>& outcomes) {
@@ -155,7 +156,11 @@ std::string results_json(const Dataset& data, const std::vector<Contender>& cont
       if (run.alarm_rate > 0) last["anomalies"] = run.anomalies;
       add_bounds(last, run.bounds, nominal);
       last["targets"] = targets_json(data, run.targets, nominal);
-      if (run.classes) last["classes"] = classes_json(*run.classes);
+      if (run.classes) {
+        last["classes"] = run.classes->names;
+        last["scores"] = class_json(run.classes->scores.errors());
+        last["reliability"] = reliability_json(run.classes->scores);
+      }
       if (!run.periods.empty()) last["periods"] = run.periods;
       if (!run.weights.empty()) last["experts"] = experts_json(options, run.weights);
     }

@@ -1,12 +1,16 @@
 // Results for machines: JSON of a comparison, CSV of every prediction.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
 #include "eval/comparison.h"
 
 namespace kalstream {
+
+/// How good probabilities of classes have been, as the summary of a stream has it, too.
+nlohmann::ordered_json class_json(const ClassErrors& errors);
 
 /// {"data":{…},"summary":[…],"runs":[…]}, of the same shape whatever the target is; numbers that do
 /// not exist are null. The outcomes are those of the contenders, in their order. `nominal` is the

@@ -18,7 +18,11 @@ struct Sequence {
 Sequence sequence_in(std::string_view text) {
   const auto byte = [&](std::size_t k) { return static_cast<std::uint8_t>(text[k]); };
   const std::uint8_t first = byte(0);
-  const std::size_t length = first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;
+  const std::size_t length = first < 0xc2   ? 0
+                             : first < 0xe0 ? 2
+                             : first < 0xf0 ? 3
+                             : first < 0xf5 ? 4
+                                            : 0;
   if (length == 0) return {};
   std::uint8_t low = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
   std::uint8_t high = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
@@ -74,7 +78,8 @@ void append_json_text(std::string& to, std::string_view text) {
 void append_json_number(std::string& to, double v) {
   std::array<char, 32> buffer;  // -2.2250738585072014e-308 needs 24 characters
   const auto end =
-      std::to_chars(buffer.data(), buffer.data() + buffer.size(), v, std::chars_format::scientific).ptr;
+      std::to_chars(buffer.data(), buffer.data() + buffer.size(), v, std::chars_format::scientific)
+          .ptr;
   std::string_view text(buffer.data(), static_cast<std::size_t>(end - buffer.data()));
   const std::size_t e = text.find('e');
   int exponent = 0;

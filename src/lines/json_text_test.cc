@@ -25,14 +25,14 @@ std::string json_text(const std::string& text) {
 }
 
 TEST(JsonText, NumbersAreThoseOfTheFormatter) {
-  for (const double v : {0.0, -0.0, 1.0, -2.5, 1e-4, 9.999e-5, 1e15, 9007199254740993.0, 1e16, 1e100,
-                         0.1, 1.0 / 3, 5e-324, 1.7976931348623157e308, 123456789.125})
+  for (const double v : {0.0, -0.0, 1.0, -2.5, 1e-4, 9.999e-5, 1e15, 9007199254740993.0, 1e16,
+                         1e100, 0.1, 1.0 / 3, 5e-324, 1.7976931348623157e308, 123456789.125})
     EXPECT_EQ(number_text(v), fmt::format("{}", v));
   Rng rng(3);
   for (int k = 0; k < 20'000; ++k) {
-    const double v = std::bit_cast<double>(
-        static_cast<std::uint64_t>(rng.uniform() * 0x1p32) << 32 |
-        static_cast<std::uint64_t>(rng.uniform() * 0x1p32));
+    const double v =
+        std::bit_cast<double>(static_cast<std::uint64_t>(rng.uniform() * 0x1p32) << 32 |
+                              static_cast<std::uint64_t>(rng.uniform() * 0x1p32));
     if (!std::isfinite(v)) continue;
     EXPECT_EQ(number_text(v), fmt::format("{}", v));
     const double usual = rng.normal() * std::pow(10, 12 * rng.normal());

@@ -7,8 +7,8 @@
 #include <sstream>
 
 #include "core/archive.h"
-#include "schema/data_error.h"
 #include "kalstream/snapshot.h"
+#include "schema/data_error.h"
 #include "support.h"
 
 namespace kalstream {

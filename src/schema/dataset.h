@@ -31,9 +31,9 @@ struct Dataset {
   std::vector<std::int64_t> ticks;    ///< the same for a clock to follow (Sample::tick)
   Schema schema;                      ///< empty if generated
   Dialect dialect;                    ///< of lines of text
-  std::vector<std::string> keys;      ///< of each row, the key of its model; empty: there is but one
-  std::vector<std::string> ids;       ///< of each row; empty: there are none
-  std::vector<std::string> classes;   ///< of each row, where the target is a class; "": missing
+  std::vector<std::string> keys;     ///< of each row, the key of its model; empty: there is but one
+  std::vector<std::string> ids;      ///< of each row; empty: there are none
+  std::vector<std::string> classes;  ///< of each row, where the target is a class; "": missing
   /// Records that only bring the target of an earlier row.
   struct Label {
     std::size_t before = 0;  ///< comes before this row

@@ -145,9 +145,7 @@ std::vector<GridPoint> surface_of(const GridSearch& search, std::span<const RunR
 
 std::size_t best_point(const std::vector<GridPoint>& surface) {
   if (surface.empty()) throw std::invalid_argument("an empty grid has no best point");
-  const auto key = [](const GridPoint& p) {
-    return std::isnan(p.mean) ? INFINITY : p.mean;
-  };
+  const auto key = [](const GridPoint& p) { return std::isnan(p.mean) ? INFINITY : p.mean; };
   const auto best = std::min_element(surface.begin(), surface.end(),
                                      [&](const auto& a, const auto& b) { return key(a) < key(b); });
   return static_cast<std::size_t>(best - surface.begin());
@@ -178,8 +176,8 @@ std::string surface_picture(const GridSearch& search, const std::vector<GridPoin
     at.push_back(fmt::format("{} {}", search.axes[a].key, short_value(surface[best].values[a])));
   const view::ChartStyle style{
       .title = title,
-      .subtitle = fmt::format("mean {} over {} seeds; lowest {:.4f} at {}", measure_of(search), search.seeds.size(),
-                              surface[best].mean, fmt::join(at, ", "))};
+      .subtitle = fmt::format("mean {} over {} seeds; lowest {:.4f} at {}", measure_of(search),
+                              search.seeds.size(), surface[best].mean, fmt::join(at, ", "))};
   const GridAxis& last = search.axes.back();
 
   if (const auto line = surface_line(search, surface)) return view::line_chart({*line}, style);

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "lines/record_reader.h"
 #include "engine/ports.h"
+#include "lines/record_reader.h"
 #include "serve/input_log.h"
 
 namespace kalstream::serve {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "schema/dataset.h"
 #include "kalstream/snapshot.h"
+#include "schema/dataset.h"
 #include "schema/rules.h"
 #include "serve/description.h"
 #include "serve/folders.h"

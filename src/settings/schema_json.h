@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "schema/dataset.h"
 #include "kalstream/learner.h"
+#include "schema/dataset.h"
 
 namespace kalstream {
 

@@ -8,9 +8,9 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "core/closest.h"
 #include "contenders/budget.h"
 #include "contenders/contenders.h"
+#include "core/closest.h"
 #include "kalstream/settings.h"
 
 namespace kalstream {
@@ -148,8 +148,9 @@ auto recipe_of(const StreamSettings& s, const std::function<void(const std::stri
       const ExpertChoice choice = choose_experts(options, budget);
       say(fmt::format("{}--experts {} of {}, some {} µs per sample",
                       choice.within ? "" : "cannot keep within the budget: ", choice.experts,
-                      choice.most, choice.us < 99.95 ? fmt::format("{:#.3g}", choice.us)
-                                     : fmt::format("{:.0f}", choice.us)));
+                      choice.most,
+                      choice.us < 99.95 ? fmt::format("{:#.3g}", choice.us)
+                                        : fmt::format("{:.0f}", choice.us)));
       std::get<Auto>(options.rule).experts = choice.experts;
     }
     return {options, c.scaled && !takes_raw_data(options.rule)};

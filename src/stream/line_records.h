@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "lines/record_reader.h"
 #include "engine/ports.h"
+#include "lines/record_reader.h"
 #include "schema/arrival.h"
 #include "stream/line_source.h"
 

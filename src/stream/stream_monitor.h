@@ -9,12 +9,12 @@
 #include <string>
 
 #include "engine/engine.h"
+#include "engine/ports.h"
 #include "monitor/latency.h"
 #include "monitor/metrics_server.h"
 #include "monitor/notices.h"
 #include "monitor/status.h"
 #include "monitor/watch.h"
-#include "engine/ports.h"
 #include "session/session.h"
 
 namespace kalstream {

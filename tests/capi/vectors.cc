@@ -28,13 +28,13 @@
 #include <vector>
 
 #include "core/rng.h"
-#include "schema/dataset.h"
 #include "engine/engine.h"
 #include "kalstream/forecaster.h"
 #include "kalstream/settings.h"
 #include "kalstream/snapshot.h"
 #include "kalstream/surprise.h"
 #include "lines/record_reader.h"
+#include "schema/dataset.h"
 #include "session/answers.h"
 #include "settings/stream_settings.h"
 

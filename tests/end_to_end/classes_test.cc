@@ -54,7 +54,7 @@ TEST_F(ClassesTest, RunScoresThemAndStreamSaysTheSame) {
   EXPECT_THAT(table.out, HasSubstr("reliability of auto"));
   const Ran ran = kalstream("run states.csv --target state --json results.json --csv run.csv");
   ASSERT_EQ(ran.exit_code, fine) << ran.err;
-  const Json scores = Json::parse(read_text(path("results.json")))["runs"][0]["classes"];
+  const Json scores = Json::parse(read_text(path("results.json")))["runs"][0]["scores"];
   EXPECT_GT(scores["accuracy"].get<double>(), 0.8);
   EXPECT_LT(scores["log_loss"].get<double>(), 0.5);
   // The table has a column for each class; an answer those that are known.

@@ -8,7 +8,6 @@
 #include <fstream>
 #include <map>
 #include <sstream>
-#include <sstream>
 #include <string>
 
 #include "temporary_folder.h"

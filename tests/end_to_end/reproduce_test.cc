@@ -159,8 +159,8 @@ TEST(Search, FindsTheBestAndShowsTheSurface) {
   const Json first = Json::parse(read_text(w.path("o") / "search.json"));
   EXPECT_EQ(first["points"].size(), 6U);
   double lowest = 10;
-  for (const Json& p : first["points"]) lowest = std::min(lowest, p["nse_mean"].get<double>());
-  EXPECT_EQ(first["best"]["nse_mean"], lowest);
+  for (const Json& p : first["points"]) lowest = std::min(lowest, p["mean"].get<double>());
+  EXPECT_EQ(first["best"]["mean"], lowest);
   EXPECT_EQ(first["best"]["values"][0], "0.1");
 
   const Ran resumed = w.kalstream(what + "--resume --json -");
@@ -183,7 +183,7 @@ TEST(Search, AgreesWithRun) {
         "--set learning_rate=" +
         p["values"][0].get<std::string>() + " --json -");
     const Json summary = Json::parse(ran.out)["summary"];
-    EXPECT_DOUBLE_EQ(summary[0]["nse_mean"], p["nse_mean"]);
+    EXPECT_DOUBLE_EQ(summary[0]["nse_mean"], p["mean"]);
   }
 }
 

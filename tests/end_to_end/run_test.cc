@@ -188,7 +188,8 @@ TEST(RunShows, ForecastsInTheCsv) {
   const double high = std::stod(rows[40].at("forecast_2_high"));
   EXPECT_LT(low, std::stod(rows[40].at("forecast_2")));
   EXPECT_GT(high, std::stod(rows[40].at("forecast_2")));
-  EXPECT_NE(rows[57].at("forecast_3"), "");  // the file ends before: inputs are held, and it is said
+  EXPECT_NE(rows[57].at("forecast_3"),
+            "");  // the file ends before: inputs are held, and it is said
   EXPECT_THAT(w.kalstream(arguments).err, HasSubstr("are not known for all of the horizon"));
   const Ran held = w.kalstream("run d.csv --learner rls --target load --horizon 3 --csv -");
   EXPECT_NE(fields_of(held.out)[57].at("forecast_3"), "");

@@ -1,8 +1,8 @@
 // Lines as records, and records as samples; the first byte chooses what is known before.
 #include "core/archive.h"
-#include "schema/dataset.h"
 #include "fuzz.h"
 #include "lines/record_reader.h"
+#include "schema/dataset.h"
 #include "schema/rules.h"
 #include "schema/sample.h"
 

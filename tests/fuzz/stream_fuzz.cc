@@ -1,10 +1,10 @@
 // Lines of a live stream: read, answered and learnt; the first byte chooses what is asked for.
 #include "core/archive.h"
-#include "schema/dataset.h"
 #include "engine/engine.h"
 #include "fuzz.h"
 #include "kalstream/snapshot.h"
 #include "lines/record_reader.h"
+#include "schema/dataset.h"
 #include "schema/rules.h"
 #include "session/answers.h"
 #include "stores/memory_store.h"

@@ -126,6 +126,7 @@ void bind_dataset(nb::module_& m) {
           },
           "Of a file, or rows of a table, counted from 1; empty for arrays.")
       .def_prop_ro("labels", [](const Dataset& data) { return data.labels.size(); })
+      .def_prop_ro("has_classes", [](const Dataset& data) { return data.schema.has_classes(); })
       .def_ro("keys", &Dataset::keys, "Of each row; empty: there is but one model.")
       .def_ro("time_name", &Dataset::time_name)
       .def_ro("times", &Dataset::times)

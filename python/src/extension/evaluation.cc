@@ -192,8 +192,8 @@ nb::dict dict_of(Outlook&& outlook, const Dataset& data, std::size_t horizon) {
     d["high"] = array_of(std::move(outlook.high), {horizon, n_d});
   }
   d["times"] = outlook.times;
-  d["moments"] = data.schema.time_form == TimeForm::number ? std::vector<std::int64_t>{}
-                                                           : outlook.moments;
+  d["moments"] =
+      data.schema.time_form == TimeForm::number ? std::vector<std::int64_t>{} : outlook.moments;
   d["step"] = outlook.timeline.clock.has_started() ? outlook.timeline.clock.text() : "";
   d["periods"] =
       outlook.periods.empty() ? outlook.timeline.clock.periods() : std::move(outlook.periods);
@@ -217,8 +217,9 @@ nb::tuple look_ahead(PyLearner& held, const Dataset& data, const EvaluationOptio
     };
     // Of many models each begins as the learner does.
     if (data.keys.empty()) return evaluate(learner, data, options, on_step);
-    EngineOptions engine = engine_for({.name = "", .options = recipe.options,
-                                       .scaled = recipe.scaled}, recipe.options.network.seed);
+    EngineOptions engine =
+        engine_for({.name = "", .options = recipe.options, .scaled = recipe.scaled},
+                   recipe.options.network.seed);
     return evaluate(std::move(engine), data, options, on_step);
   });
   nb::list all;

@@ -70,8 +70,8 @@ class PyLearner {
 
   mutable std::optional<CalibratedLearner> calibrated_;
   CalibratedLearner::Prediction said_;
-  Names names_{0, 0};  // of its sizes, once it is there
-  bool in_use_ = false;           // read and written with the interpreter lock held
+  Names names_{0, 0};    // of its sizes, once it is there
+  bool in_use_ = false;  // read and written with the interpreter lock held
 };
 
 /// Forecasts beside a learner that Python holds; it keeps that alive.

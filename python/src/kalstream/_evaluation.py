@@ -60,6 +60,11 @@ class Stream:
             raise TypeError("target, inputs, category and time name columns; an array has none")
         else:
             self.data = _data.arrays(X, y)
+        if self.data.has_classes:
+            raise _core.DataError(
+                f'the target "{self.data.target_names[0]}" is a class, which kalstream.sklearn.OnlineClassifier '
+                "learns; where a number is wanted, choose another with target="
+            )
         self.hold = missing == "hold"
         self.future = future_of(self.data, future)
         self.single = self.data.outputs == 1 if _named(X, y) else np.ndim(y) == 1

@@ -122,7 +122,7 @@ class _Outlook:
 
     def say(self) -> None:
         for note in self.notes:
-            if "forecasts hold" in note or "future=" in note or "regular" in note:
+            if "forecasts hold" in note or "known ahead" in note or "regular" in note:
                 warnings.warn(note, stacklevel=3)
 
 
