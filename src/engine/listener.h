@@ -19,8 +19,8 @@ struct StreamStatus;
 /// Receives the events of a stream. The events of a record come in one fixed order, whether records
 /// are taken one by one or in batches: scored() and stepped() for samples that are settled before
 /// the record is answered, took() for the record itself, remarked(), answered(), then scored() and
-/// stepped() for what the record has taught. `sample` is the number of a sample in its model,
-/// counted from 1, as in Answer::sample.
+/// stepped() for what the record has taught (before the answer where that has a forecast). `sample`
+/// is the number of a sample in its model, counted from 1, as in Answer::sample.
 class StreamListener {
  public:
   virtual ~StreamListener() = default;
