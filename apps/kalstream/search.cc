@@ -159,7 +159,8 @@ void search(const SearchArguments& a) {
                         .contender = contenders.front(),
                         .axes = axes,
                         .seeds = parse_seeds(a.seeds),
-                        .evaluation = evaluation};
+                        .evaluation = evaluation,
+                        .of_classes = data.schema.has_classes()};
   const JobsOptions options{
       .directory = a.out.empty() ? fs::path() : out / "runs", .resume = a.resume, .jobs = a.jobs};
   const auto jobs = jobs_of(grid);

@@ -127,9 +127,7 @@ std::vector<Job> jobs_of(const GridSearch& search) {
   return jobs;
 }
 
-const char* measure_of(const GridSearch& search) {
-  return search.data->schema.has_classes() ? "log loss" : "NSE";
-}
+const char* measure_of(const GridSearch& search) { return search.of_classes ? "log loss" : "NSE"; }
 
 std::vector<GridPoint> surface_of(const GridSearch& search, std::span<const RunResult> runs) {
   std::vector<GridPoint> surface;
@@ -137,7 +135,7 @@ std::vector<GridPoint> surface_of(const GridSearch& search, std::span<const RunR
   for (std::size_t p = 0; p < combinations(search.axes); ++p) {
     std::vector<double> errors;
     for (const RunResult& run : runs.subspan(p * seeds, seeds))
-      errors.push_back(search.data->schema.has_classes() ? run.log_loss : run.nse);
+      errors.push_back(search.of_classes ? run.log_loss : run.nse);
     surface.push_back({combination(search.axes, p), mean(errors), std::sqrt(variance(errors))});
   }
   return surface;

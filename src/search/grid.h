@@ -32,6 +32,7 @@ struct GridSearch {
   std::vector<GridAxis> axes = {};
   std::vector<std::uint64_t> seeds = {};
   EvaluationOptions evaluation = {};
+  bool of_classes = false;  ///< targets are classes: the error is log loss
 };
 
 /// One job per combination and seed, seeds innermost and the last axis next. Throws
