@@ -5,6 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_set>
+
+#include "core/memory_limit.h"
+#include "eval/parallel.h"
+#include "learner/footprint.h"
 
 namespace kalstream::cli {
 
@@ -60,6 +65,28 @@ void check_can_be_sustained(const Dataset& data) {
           "{}: --stop-when-sustained counts correct signs, or correct values of a target that has "
           "two; \"{}\" has more, all of one sign",
           data.source, data.target_names[k]));
+}
+
+void check_memory(const std::vector<Contender>& contenders, const Dataset& data, std::size_t seeds,
+                  std::size_t jobs) {
+  const std::unordered_set<std::string> keys(data.keys.begin(), data.keys.end());
+  const auto models = static_cast<double>(std::max<std::size_t>(1, keys.size()));
+  std::vector<std::pair<double, std::string>> needs;
+  for (const Contender& c : contenders)
+    needs.insert(needs.end(), seeds, {models * footprint(options_on(c, data)).bytes, c.name});
+  std::sort(needs.rbegin(), needs.rend());
+  const std::size_t at_once = std::min(needs.size(), jobs == 0 ? default_jobs() : jobs);
+  double bytes = 0;
+  for (std::size_t k = 0; k < at_once; ++k) bytes += needs[k].first;
+  const auto machine = static_cast<double>(memory_allowed());
+  constexpr double gib = 1 << 30;
+  if (bytes <= 0.9 * machine) return;
+  throw std::invalid_argument(fmt::format(
+      "{} needs {:.1f} GiB{}, and {} runs at a time {:.1f} GiB, but this process may use {:.1f}; "
+      "use fewer --hidden units, smaller blocks (--set partition=node){} or --jobs 1",
+      needs.front().second, needs.front().first / gib,
+      keys.empty() ? "" : fmt::format(" for its {} keys", keys.size()), at_once, bytes / gib,
+      machine / gib, keys.empty() ? "" : ", a smaller learner such as rls,"));
 }
 
 void require_sizes(const std::string& start, const Learner& learner, const Dataset& data) {

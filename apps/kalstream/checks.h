@@ -30,6 +30,11 @@ void check_can_be_sustained(const Dataset& data);
 /// Throws DataError if the targets are all missing or all the same.
 void check_something_to_predict(const Dataset& data, std::size_t steps, bool holds_inputs);
 
+/// As many of the largest runs as there are at a time must fit into memory, each with a model for
+/// every key. Throws std::invalid_argument, saying what to do.
+void check_memory(const std::vector<Contender>& contenders, const Dataset& data, std::size_t seeds,
+                  std::size_t jobs);
+
 /// Throws std::invalid_argument if the learner saved in file `start` is for other data.
 void require_sizes(const std::string& start, const Learner& learner, const Dataset& data);
 

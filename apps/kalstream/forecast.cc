@@ -149,6 +149,7 @@ void forecast(const ForecastArguments& a) {
   const std::string elapsed = settle_elapsed(time, data);
 
   const Contender contender = contender_of(a, before, data);
+  check_memory({contender}, data, 1, 1);
   EvaluationOptions evaluation{.horizon = a.settings.horizon,
                                .coverage = a.interval,
                                .hold_missing = a.settings.missing == "hold",

@@ -9,12 +9,10 @@
 #include "comparison_view.h"
 #include "contenders/budget.h"
 #include "contenders/contenders.h"
-#include "core/memory_limit.h"
 #include "data/source.h"
 #include "eval/parallel.h"
 #include "io/snapshot_file.h"
 #include "kalstream/settings.h"
-#include "learner/footprint.h"
 #include "run_arguments.h"
 #include "run_output.h"
 #include "schema/future.h"
@@ -56,26 +54,6 @@ std::size_t rows_to_run(const RunArguments& a, const Dataset& data) {
   else if (is_generated(a.data))
     rows -= a.settings.horizon;
   return std::min(rows, data.rows());
-}
-
-// As many of the largest learners as run at a time must fit into memory.
-void check_memory(const std::vector<Contender>& contenders, const Dataset& data,
-                  const ComparisonOptions& options) {
-  std::vector<std::pair<double, std::string>> needs;
-  for (const Contender& c : contenders)
-    needs.insert(needs.end(), options.seeds.size(), {footprint(options_on(c, data)).bytes, c.name});
-  std::sort(needs.rbegin(), needs.rend());
-  const std::size_t jobs =
-      std::min(needs.size(), options.jobs == 0 ? default_jobs() : options.jobs);
-  double bytes = 0;
-  for (std::size_t k = 0; k < jobs; ++k) bytes += needs[k].first;
-  const auto machine = static_cast<double>(memory_allowed());
-  constexpr double gib = 1 << 30;
-  if (bytes > 0.9 * machine)
-    throw std::invalid_argument(fmt::format(
-        "{} needs {:.1f} GiB, and {} runs at a time {:.1f} GiB, but this process may use {:.1f}; "
-        "use fewer --hidden units, smaller blocks (--set partition=node) or --jobs 1",
-        needs.front().second, needs.front().first / gib, jobs, bytes / gib, machine / gib));
 }
 
 // The saved learner, if it fits the data.
@@ -198,7 +176,7 @@ void run(const RunArguments& a) {
     options.on_finished = [&](std::size_t, std::size_t, Engine& engine) {
       learnt = engine.take_learner();
     };
-  check_memory(contenders, data, options);
+  check_memory(contenders, data, seeds.size(), a.jobs);
   if (a.settings.budget_us > 0) keep_within_budget(a, data, contenders);
 
   const auto outcomes = compare_with_progress(data.name, contenders, data, options,

@@ -26,14 +26,14 @@ std::string shortest_text(double v) {
 
 }  // namespace
 
-Backtest::Backtest(std::size_t history, std::size_t outputs, std::size_t horizon,
+Backtest::Backtest(std::size_t history, std::size_t outputs, std::size_t horizon, std::size_t late,
                    const std::vector<double>& periods, double coverage)
     : history_(history),
       n_d_(outputs),
       first_(std::min<std::size_t>(1000, history / 4)),
       bounded_(coverage > 0),
       leads_(horizon),
-      recent_(horizon) {
+      recent_(horizon + late + 1) {
   constexpr std::size_t widths = 2000;  // enough for a median
   keep_every_ = std::max<std::size_t>(1, history / widths);
   for (const double period : periods)

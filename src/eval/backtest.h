@@ -29,12 +29,12 @@ struct LeadScore {
 /// fewer than 4,000.
 class Backtest {
  public:
-  /// `history` rows with `outputs` targets each will come.
-  Backtest(std::size_t history, std::size_t outputs, std::size_t horizon,
+  /// `history` rows with `outputs` targets each will come; a target comes at most `late` rows after
+  /// its own. Rivals know each target at once.
+  Backtest(std::size_t history, std::size_t outputs, std::size_t horizon, std::size_t late,
            const std::vector<double>& periods, double coverage);
 
-  /// The target of this place in the timeline is known. Places come in their order, each before
-  /// what was forecast after it.
+  /// The target of this place in the timeline is known.
   void add_target(std::size_t place, std::span<const double> d);
   /// What was forecast after row t, which has this place.
   void add_forecast(std::size_t place, std::size_t t, const Answer& said);
@@ -75,7 +75,7 @@ class Backtest {
   std::vector<std::string> names_;
   bool bounded_;
   std::vector<Sums> leads_;
-  std::vector<Forecast> recent_;         // the last `horizon` of them, by place
+  std::vector<Forecast> recent_;         // those whose targets may still come, by place
   std::vector<double> targets_;          // by place; NaN: missing
   std::vector<std::size_t> made_after_;  // places
 };

@@ -48,12 +48,13 @@ Outlooks::Outlooks(const Dataset& data, EvaluationOptions& evaluation, bool back
   if (!backtest) return;
   std::unordered_map<std::string, std::size_t> rows;
   for (const std::string& key : data.keys) ++rows[key];
+  const std::size_t late = data.labels.empty() ? evaluation.delay : evaluation.max_delay;
   for (const auto& [key, line] : clocks_of(data)) {
     Last& last = last_[key];
     const auto periods = evaluation.periods ? *evaluation.periods : line.clock.periods();
     last.finds_periods = periods.empty() && !evaluation.periods;
     last.backtest.emplace(data.keys.empty() ? history_of(data) : rows[key], data.n_targets(),
-                          evaluation.horizon, periods, evaluation.coverage);
+                          evaluation.horizon, late, periods, evaluation.coverage);
   }
   evaluation.on_target = [this](const Timeline& line, std::size_t place,
                                 std::span<const double> d) {

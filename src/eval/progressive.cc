@@ -398,12 +398,16 @@ class Recorder final : public StreamListener {
     run_.classes->begins.resize(t + 2, run_.classes->probability.size());
   }
 
-  void keep_forecast(std::size_t t, const Answer& answer) {
+  void keep_forecast(std::size_t t, Answer answer) {
+    const std::size_t numbers = options_.horizon * n_d_;
+    answer.forecast = answer.forecast.first(numbers);
+    if (!answer.forecast_interval.empty())
+      answer.forecast_interval = answer.forecast_interval.first(numbers);
     std::ranges::copy(answer.forecast.last(n_d_), farthest_.begin() + t * n_d_);
     if (options_.on_forecast) options_.on_forecast(*line_, t, answer);
     KeptForecasts& kept = run_.forecasts;
     if (kept.value.empty()) return;
-    const std::size_t first = t * options_.horizon * n_d_;
+    const std::size_t first = t * numbers;
     std::ranges::copy(answer.forecast, kept.value.begin() + first);
     for (std::size_t k = 0; k < answer.forecast_interval.size(); ++k) {
       kept.low[first + k] = answer.forecast_interval[k].low;
@@ -514,6 +518,10 @@ class Evaluation {
   Engine& engine() { return engine_; }
 
  private:
+  std::size_t leads_asked() const {
+    return std::min(options_.horizon + options_.delay, ModelOptions::longest_horizon);
+  }
+
   EngineOptions prepared(EngineOptions engine) const {
     engine.schema = schema_;
     const Schema::Field* key = schema_.find(Role::key);
@@ -526,7 +534,8 @@ class Evaluation {
     engine.model.coverage = options_.coverage;
     engine.model.surprise = options_.surprise || options_.alarm_rate > 0;
     engine.model.alarm_rate = options_.alarm_rate;
-    engine.model.horizon = options_.horizon;
+    // Leads that are hidden by targets still to come are asked for, too, and left out by the table.
+    if (options_.horizon > 0) engine.model.horizon = leads_asked();
     engine.model.warm_up = options_.warm_up;
     engine.model.periods = options_.periods;
     engine.model.max_delay = options_.delay > 0 ? ModelOptions::longest_delay : options_.max_delay;
@@ -580,7 +589,7 @@ class Evaluation {
   void announce(std::size_t t, std::size_t& next) {
     const std::vector<std::size_t>& rows = rows_.rows(rows_.key_of(t));
     const std::size_t here = rows_.place_of(t);
-    for (; next < std::min(rows.size(), here + options_.horizon + 1); ++next) {
+    for (; next < std::min(rows.size(), here + leads_asked() + 1); ++next) {
       if (next <= here) continue;
       read_row(data_, rows[next], elapsed_, sample_);
       engine_.announce(sample_, next - here + 1);  // row t is the first

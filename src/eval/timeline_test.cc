@@ -212,6 +212,20 @@ TEST(Outlook, BacktestsBesideNaive) {
   EXPECT_TRUE(outlook.times.empty());
 }
 
+// However late targets come, each forecast is scored.
+TEST(Outlook, BacktestsOfLateTargetsScoreEveryLead) {
+  const Dataset data = hourly(hours_until(300));
+  const Outlook at_once = look_ahead(*linear(data), data, {.horizon = 4}, /*backtest=*/true);
+  const Outlook late =
+      look_ahead(*linear(data), data, {.horizon = 4, .delay = 9}, /*backtest=*/true);
+  ASSERT_EQ(late.scores.size(), 5U);
+  for (std::size_t lead = 0; lead < 4; ++lead) {
+    EXPECT_GT(at_once.scores[lead].count, 100U);
+    EXPECT_EQ(late.scores[lead].count, at_once.scores[lead].count);
+    EXPECT_EQ(late.scores[lead].rival_rmse, at_once.scores[lead].rival_rmse);
+  }
+}
+
 TEST(Elapsed, IsAnInputWhereRowsComeAtAnyTime) {
   Dataset data = hourly(hours_until(40));
   double at = 0;
