@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "auto/experts.h"
 #include "checks.h"
@@ -222,6 +223,10 @@ std::vector<std::byte> kept_in(const std::string& place, const std::string& key)
   return *bytes;
 }
 
+void print_indented(const std::string& json) {
+  fmt::print("{}\n", nlohmann::ordered_json::parse(json).dump(2));
+}
+
 // The same for programs.
 std::string kept_json(const std::string& place, const std::string& key) {
   const auto bytes = kept_in(place, key);
@@ -292,7 +297,7 @@ void inspect(InspectArguments& a) {
           "--preset, --hidden and --set",
           a.data));
     if (a.json) {
-      fmt::print("{}", kept_json(a.data, a.settings.fields.key));
+      print_indented(kept_json(a.data, a.settings.fields.key));
       return;
     }
     return describe_file(a.data, a.settings.fields.key);
@@ -303,7 +308,7 @@ void inspect(InspectArguments& a) {
   if (a.json) {
     if (a.data.empty())
       throw std::invalid_argument("--json prints the fields of data; name a file");
-    fmt::print("{}", schema_json(data));
+    print_indented(schema_json(data));
     return;
   }
   auto contenders = make_contenders(a.learners, a.preset, data);

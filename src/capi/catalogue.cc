@@ -1,6 +1,5 @@
 // Versions, errors, and what there is.
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 
 #include "capi/learner_handle.h"
 #include "capi/snapshot_in.h"
@@ -8,23 +7,26 @@
 #include "engine/learnt.h"
 #include "kalstream/settings.h"
 #include "kalstream/version.h"
+#include "lines/json_text.h"
 #include "settings/schema_json.h"
 
 namespace kalstream::capi {
 namespace {
 
 std::string learners_json() {
-  using Json = nlohmann::ordered_json;
-  Json all = Json::array();
+  std::vector<std::string> all;
   for (const LearnerName& learner : learner_names()) {
-    Json settings = Json::array();
+    std::vector<std::string> settings;
     for (const Setting& s : settings_of({.network = {}, .rule = rule_named(learner.name)}))
-      settings.push_back(
-          {{"key", s.key}, {"value", s.value}, {"meaning", s.meaning}, {"permitted", s.permitted}});
-    all.push_back(
-        {{"name", learner.name}, {"meaning", learner.meaning}, {"settings", std::move(settings)}});
+      settings.push_back(json_object({{"key", json_of(s.key)},
+                                      {"value", json_of(s.value)},
+                                      {"meaning", json_of(s.meaning)},
+                                      {"permitted", json_of(s.permitted)}}));
+    all.push_back(json_object({{"name", json_of(learner.name)},
+                               {"meaning", json_of(learner.meaning)},
+                               {"settings", json_list(settings)}}));
   }
-  return all.dump();
+  return json_list(all);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <new>
 
+#include "core/memory_limit.h"
 #include "kalstream/snapshot.h"
 #include "schema/rules.h"
 
@@ -32,6 +33,8 @@ int code_of_exception() noexcept {
     return fail(KALSTREAM_SNAPSHOT, error.what());
   } catch (const SchemaError& error) {
     return fail(KALSTREAM_SCHEMA, error.what());
+  } catch (const NotEnoughMemory& error) {
+    return fail(KALSTREAM_MEMORY, error.what());
   } catch (const std::length_error&) {
     return fail(KALSTREAM_MEMORY, "there is not enough memory");
   } catch (const std::bad_alloc&) {

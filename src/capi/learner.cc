@@ -4,6 +4,7 @@
 
 #include "capi/learner_handle.h"
 #include "kalstream/settings.h"
+#include "learner/footprint.h"
 
 namespace kalstream::capi {
 namespace {

@@ -2,9 +2,6 @@
 
 #include <charconv>
 
-#include "core/memory_limit.h"
-#include "learner/footprint.h"
-
 namespace kalstream::capi {
 namespace {
 
@@ -51,18 +48,6 @@ CalibrationOptions take_calibration(Pairs& settings) {
     return true;
   });
   return with;
-}
-
-// The operating system would promise more than there is, and end the process when it is used.
-void require_memory(const LearnerOptions& options) {
-  static const auto machine = static_cast<double>(memory_allowed());
-  const double needed = footprint(options).bytes;
-  if (needed <= 0.9 * machine) return;
-  constexpr double gib = 1 << 30;
-  throw Failure(KALSTREAM_MEMORY, "the learner needs " + std::to_string(needed / gib) +
-                                      " GiB, this process may use " +
-                                      std::to_string(machine / gib) +
-                                      "; use fewer hidden units or inputs");
 }
 
 }  // namespace kalstream::capi

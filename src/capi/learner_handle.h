@@ -18,9 +18,6 @@ Pairs pairs_in(const char* const* settings);
 /// Takes the settings of the calibration out of the list. Throws std::invalid_argument.
 CalibrationOptions take_calibration(Pairs& settings);
 
-/// Throws KALSTREAM_MEMORY if a learner of these options needs more than the machine has.
-void require_memory(const LearnerOptions& options);
-
 }  // namespace kalstream::capi
 
 struct kalstream_learner : kalstream::capi::Handle {

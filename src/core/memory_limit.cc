@@ -1,8 +1,10 @@
 #include "core/memory_limit.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
+#include <cstdio>
 #include <fstream>
 #include <limits>
 #include <sstream>
@@ -82,6 +84,16 @@ std::uint64_t memory_allowed(const fs::path& root) {
                        limit_around(root / "sys/fs/cgroup/memory", group, "memory.limit_in_bytes"));
   }
   return least == unlimited ? std::uint64_t{1} << 30 : least;
+}
+
+void require_memory(double bytes, const std::string& what, const std::string& advice) {
+  static const auto allowed = static_cast<double>(memory_allowed());
+  if (bytes <= 0.9 * allowed) return;
+  constexpr double gib = 1 << 30;
+  std::array<char, 64> sizes;
+  std::snprintf(sizes.data(), sizes.size(), " needs %.1f GiB, this process may use %.1f; ",
+                bytes / gib, allowed / gib);
+  throw NotEnoughMemory("the " + what + sizes.data() + advice);
 }
 
 }  // namespace kalstream

@@ -41,7 +41,8 @@ class TextRecords final : public RecordFile {
     const std::string_view line = rest_.substr(0, length);
     rest_.remove_prefix(std::min(length + 1, rest_.size()));
     line_ = next_;
-    next_ += 1 + static_cast<std::size_t>(std::ranges::count(line, '\n'));
+    ++next_;
+    for (auto at = line.find('\n'); at != line.npos; at = line.find('\n', at + 1)) ++next_;
     return line;
   }
 

@@ -26,7 +26,8 @@ const Answer* Engine::take(const Arrival& arrival) {
   Turn& turn = turns_.front();
   turn.clear(arrival.line);
   try {
-    read(turn, arrival);
+    if (is_ready() || !arrival.has_record() || settle(arrival.record, turn))
+      turn.read(arrival, reader_);
     if (turn.is_read) admit(turn);
   } catch (const StoreError&) {
     throw;
@@ -43,19 +44,6 @@ const Answer* Engine::take(const Arrival& arrival) {
 
 void Engine::learn() {
   if (owing_ != nullptr) std::exchange(owing_, nullptr)->learn(*this);
-}
-
-// The sample of a record, or a refusal. Depends on the records before, whatever their key.
-void Engine::read(Turn& turn, const Arrival& arrival) {
-  if (arrival.is_problem) return turn.refuse(arrival.problem);
-  if (arrival.sample != nullptr) {
-    std::swap(turn.sample, *arrival.sample);
-    turn.is_read = true;
-    return;
-  }
-  if ((!settled() || to_be_checked_) && !settle(arrival.record, turn)) return;
-  turn.is_read = reader_->read(arrival.record, turn.sample);
-  if (!turn.is_read) turn.refuse(reader_->problem());
 }
 
 // Finds its model, or makes it: that of a target must be there, and a sample that cannot be used

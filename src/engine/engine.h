@@ -48,7 +48,7 @@ class Engine final : private StreamListener {
   // Many at a time: by several threads, but for what has to be in order. All that comes of it is
   // the same to the bit as if they had been taken, answered and learnt one by one.
   /// Whether it can: the fields are settled, and there is a model for every key.
-  bool takes_many() const { return settled() && !to_be_checked_ && has_keys(); }
+  bool takes_many() const { return is_ready() && has_keys(); }
   /// Called for each answer but refusals, by any thread and in any order.
   using Answered = std::function<void(std::size_t k, const Answer& answer)>;
   /// Takes the first few of these, and learns from them. Returns how many: 0 if there are none.
@@ -125,6 +125,9 @@ class Engine final : private StreamListener {
   bool is_short_of_memory() const { return memory() >= options_.memory - options_.memory / 16; }
 
  private:
+  // Whether the next record can be read: the stream's fields are known, and those of a checkpoint
+  // have been found to be the stream's.
+  bool is_ready() const { return settled() && !to_be_checked_; }
   bool settle(const Record& record, Turn& turn);
   void begin(Schema schema);
   CalibratedLearner make() const;
@@ -137,7 +140,6 @@ class Engine final : private StreamListener {
   void require_same_learner(const std::string& there) const;
 
   TurnRules rules() const { return {options_, *reader_, make_}; }
-  void read(Turn& turn, const Arrival& arrival);
   void admit(Turn& turn);
   const Answer* count(Turn& turn);
   void remark(std::string text);
@@ -173,7 +175,7 @@ class Engine final : private StreamListener {
   std::set<std::string> said_;        // where there are many models, each but once
 
   // Of batches.
-  std::vector<SampleReader> readers_;  // for each thread its own
+  std::vector<std::optional<SampleReader>> readers_;  // for each thread its own
   std::vector<std::pair<const StreamModel*, std::size_t>> by_model_;
   std::vector<Lanes::Task> tasks_;
   Lanes lanes_;

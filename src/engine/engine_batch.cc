@@ -25,21 +25,14 @@ std::size_t Engine::take_many(std::span<const Arrival> arrivals, Workers& worker
 }
 
 void Engine::read_many(std::span<const Arrival> arrivals, Workers& workers) {
-  if (readers_.size() != workers.size()) readers_.assign(workers.size(), *reader_);
+  if (readers_.size() != workers.size()) readers_.assign(workers.size(), reader_);
   const std::size_t parts = readers_.size();
   workers.run(parts, [&](std::size_t part) {
     const std::size_t end = arrivals.size() * (part + 1) / parts;
     for (std::size_t k = arrivals.size() * part / parts; k < end; ++k) {
       Turn& turn = turns_[k];
-      const Arrival& arrival = arrivals[k];
-      turn.clear(arrival.line);
-      if (arrival.is_problem || arrival.is_silent()) continue;
-      if (arrival.sample != nullptr) turn.sample = *arrival.sample;
-      turn.is_read = arrival.sample != nullptr || readers_[part].read(arrival.record, turn.sample);
-      if (turn.is_read)
-        turn.expected = models_->expect(turn.sample.key);
-      else
-        turn.refuse(readers_[part].problem());
+      turn.begin(arrivals[k], readers_[part]);
+      if (turn.is_read) turn.expected = models_->expect(turn.sample.key);
     }
   });
 }
@@ -50,12 +43,7 @@ std::size_t Engine::admit_many(std::span<const Arrival> arrivals) {
   const bool is_read = !reader_->has_categories();
   for (std::size_t k = 0; k < arrivals.size(); ++k) {
     Turn& turn = turns_[k];
-    const Arrival& arrival = arrivals[k];
-    if (arrival.is_problem || arrival.is_silent() || !is_read) {
-      turn.clear(arrival.line);
-      turn.is_silent = arrival.is_silent();
-      if (!turn.is_silent) read(turn, arrival);
-    }
+    if (!is_read) turn.begin(arrivals[k], reader_);
     if (!turn.is_read) continue;
     if (k > 0 && models_->is_crowded(turn.sample.key)) return k;
     try {

@@ -62,7 +62,10 @@ Answer StreamModel::take(const Sample& sample, StreamListener& listener) {
   const bool across = !pending_.empty();
   const bool waits = across || may_come;
   Waiting& taken = waits ? arriving_ : now_;
-  predict(sample.x, taken.said);
+  if (across)
+    predict_across(sample.x, taken.said);
+  else
+    calibrated_->predict(sample.x, taken.said);
   read_target(sample, taken.d);
   ++samples_;
   announced_.forget_until(static_cast<std::int64_t>(samples_));
@@ -70,7 +73,7 @@ Answer StreamModel::take(const Sample& sample, StreamListener& listener) {
   taken.x = sample.x;
   if (waits) {
     answered_ = taken.said;
-    if (across) ++ahead_;  // predict() went on to it
+    if (across) ++ahead_;  // the forecast went on to it
     pending_.push_back(taken);
     pending_.back().id = may_come ? sample.id : "";
     pending_.back().said.d_hat.resize(learner().outputs(), 0.0);
@@ -93,9 +96,8 @@ Answer StreamModel::take(const Sample& sample, StreamListener& listener) {
   return answer;
 }
 
-// Of sample x, which comes after those that wait: a forecast across them, if there are any.
-void StreamModel::predict(std::span<const double> x, CalibratedLearner::Prediction& to) {
-  if (pending_.empty()) return calibrated_->predict(x, to);
+// Of sample x, which comes after those that wait: a forecast across them.
+void StreamModel::predict_across(std::span<const double> x, CalibratedLearner::Prediction& to) {
   if (ahead_ == 0) calibrated_->learner().start_forecast();
   for (; ahead_ < pending_.size(); ++ahead_)
     calibrated_->learner().forecast_next(pending_[ahead_].x);

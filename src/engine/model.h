@@ -134,7 +134,7 @@ class StreamModel {
     std::vector<double> d;  // empty: not yet there
   };
 
-  void predict(std::span<const double> x, CalibratedLearner::Prediction& to);
+  void predict_across(std::span<const double> x, CalibratedLearner::Prediction& to);
   void forecast(std::span<const double> x);
   void add_future(std::span<const double> x, std::size_t lead);
   void step(const Waiting& sample, StreamListener& listener);

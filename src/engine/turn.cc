@@ -105,9 +105,22 @@ void Turn::take(const TurnRules& rules, StreamListener& listener) {
                   " that there may be; --classes allows more");
   if (may_be_ahead(rules) && model->is_ahead(sample)) return say(model->keep_ahead(sample));
   if (!label && sample.missing > 0 && !options.hold_missing) return refuse_incomplete(rules);
-  if (is_label()) sample.kind = Sample::Kind::label;
-  if (sample.kind == Sample::Kind::label || !rules.reader.has_time() || arrive(rules, listener))
-    predict(rules, listener);
+  if (is_label()) {
+    sample.kind = Sample::Kind::label;
+  } else {
+    if (rules.reader.has_time() && !arrive(rules, listener)) return;
+    if (!model->complete(sample.x))
+      return refuse("no number has come yet for " + rules.reader.missing_inputs(sample) +
+                    ", so there is none to hold; lines are refused until one has");
+    listener.took(sample.x);
+  }
+  held = sample.missing;
+  say(model->take(sample, listener));
+  if (!answer_.forecast.empty()) write_forecast_times(rules);
+  if (model->held_known())
+    remarks.emplace_back(
+        "inputs known ahead are not known for all of the horizon: there they are held at their "
+        "last values");
 }
 
 // False, and answered, for a sample that comes too late, or a second time: it is not learnt.
@@ -130,21 +143,6 @@ bool Turn::arrive(const TurnRules& rules, StreamListener& listener) {
   }
   passed = verdict.missing;
   return true;
-}
-
-void Turn::predict(const TurnRules& rules, StreamListener& listener) {
-  const bool label = sample.kind == Sample::Kind::label;
-  if (!label && !model->complete(sample.x))
-    return refuse("no number has come yet for " + rules.reader.missing_inputs(sample) +
-                  ", so there is none to hold; lines are refused until one has");
-  held = sample.missing;
-  if (!label) listener.took(sample.x);
-  say(model->take(sample, listener));
-  if (!answer_.forecast.empty()) write_forecast_times(rules);
-  if (model->held_known())
-    remarks.emplace_back(
-        "inputs known ahead are not known for all of the horizon: there they are held at their "
-        "last values");
 }
 
 void Turn::write_forecast_times(const TurnRules& rules) {

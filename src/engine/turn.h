@@ -4,6 +4,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "engine/engine_options.h"
 #include "engine/event_buffer.h"
 #include "engine/model.h"
+#include "schema/arrival.h"
 #include "schema/sample.h"
 
 namespace kalstream {
@@ -32,6 +34,20 @@ class Turn {
  public:
   /// Prepares the turn for the next record.
   void clear(std::uint64_t line);
+
+  /// The sample of a record, or a refusal. The reader must be there for a record to be read.
+  void read(const Arrival& arrival, std::optional<SampleReader>& reader) {
+    if (arrival.is_problem) return refuse(arrival.problem);
+    if (arrival.sample != nullptr) sample = *arrival.sample;
+    is_read = arrival.sample != nullptr || reader->read(arrival.record, sample);
+    if (!is_read) refuse(reader->problem());
+  }
+  /// Prepares the turn for this record, and reads it.
+  void begin(const Arrival& arrival, std::optional<SampleReader>& reader) {
+    clear(arrival.line);
+    is_silent = arrival.is_silent();
+    if (!is_silent) read(arrival, reader);
+  }
 
   Sample sample;
   bool is_read = false;          ///< the sample is the record's
@@ -73,7 +89,6 @@ class Turn {
   bool may_be_ahead(const TurnRules& rules) const;
   void refuse_incomplete(const TurnRules& rules);
   bool arrive(const TurnRules& rules, StreamListener& listener);
-  void predict(const TurnRules& rules, StreamListener& listener);
   void write_forecast_times(const TurnRules& rules);
   void say(Answer answer);
 

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "core/layout.h"
+#include "core/memory_limit.h"
 
 namespace kalstream {
 namespace {
@@ -61,6 +62,10 @@ Footprint network_footprint(const NetworkOptions& network, std::optional<Partiti
   f.bytes = numbers * static_cast<double>(f.networks) * sizeof(double);
   f.learnt_bytes = learnt * static_cast<double>(f.networks) * sizeof(double);
   return f;
+}
+
+void require_memory(const LearnerOptions& options) {
+  require_memory(footprint(options).bytes, "learner", "use fewer hidden units or inputs");
 }
 
 }  // namespace kalstream

@@ -19,6 +19,9 @@ struct Footprint {
 /// Of a learner of any rule: each rule says it of its own (rules/rule.h).
 Footprint footprint(const LearnerOptions& options);
 
+/// Throws NotEnoughMemory if a learner of these options needs more than this process may use.
+void require_memory(const LearnerOptions& options);
+
 /// Of so many networks, each with one covariance per block of the partition, or none.
 Footprint network_footprint(const NetworkOptions& network, std::optional<Partition> partition = {},
                             std::size_t networks = 1, bool single_precision = false);

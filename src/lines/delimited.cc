@@ -35,8 +35,11 @@ class Splitting {
   }
 
  private:
-  bool ends_cell(char c) const {
-    return delimiter_ == ' ' ? is_blank(c) : c == delimiter_ && delimiter_ != 0;
+  const char* end_of_cell() const {
+    if (delimiter_ == 0) return end_;
+    if (delimiter_ == ' ') return std::find_if(at_, end_, is_blank);
+    const std::size_t length = std::string_view(at_, end_).find(delimiter_);
+    return length == std::string_view::npos ? end_ : at_ + length;
   }
   void skip_blanks() {
     while (at_ != end_ && is_blank(*at_) && (delimiter_ == ' ' || *at_ != delimiter_)) ++at_;
@@ -54,7 +57,7 @@ class Splitting {
     const bool quoted = at_ != end_ && quotes_.find(*at_) != quotes_.npos;
     if (quoted) skip_quotes(*at_);
     const char* const closed = at_;
-    while (at_ != end_ && !ends_cell(*at_)) ++at_;
+    at_ = end_of_cell();
     const std::string_view text = trim({begin, at_});
     if (quoted && text.size() == static_cast<std::size_t>(closed - begin))
       return {text.substr(1, text.size() - 2), true};

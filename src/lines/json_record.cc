@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstdint>
 
+#include "lines/json_text.h"
 #include "schema/data_error.h"
 
 namespace kalstream {
@@ -14,24 +15,6 @@ constexpr std::size_t deepest = 32;
 constexpr std::size_t most_fields = 100'000;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-/// How many bytes of a text are its next character in UTF-8; 0 if they are none.
-std::size_t utf8_length(std::string_view text) {
-  const auto byte = [&](std::size_t k) {
-    return k < text.size() ? static_cast<unsigned char>(text[k]) : 0U;
-  };
-  const unsigned first = byte(0);
-  const std::size_t length = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-  if (first >= 0x80 && (first < 0xc2 || first > 0xf4)) return 0;
-  for (std::size_t k = 1; k < length; ++k)
-    if ((byte(k) & 0xc0) != 0x80) return 0;
-  // Neither longer than needed, nor half of a pair, nor beyond the last there is.
-  const unsigned second = byte(1);
-  if ((first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
-      (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f))
-    return 0;
-  return length;
-}
 
 void append_utf8(std::string& text, std::uint32_t code) {
   const auto add = [&](std::uint32_t byte) { text += static_cast<char>(byte); };
@@ -138,8 +121,10 @@ class JsonLines::Parsing {
     }
     end_structure(depth, base, first);
     if (count == 1 && depth > 0)  // Only one has the list's own name: "a.1.b" becomes "a.b".
-      for (Record::Field& f : record_.fields().subspan(first))
+      for (Record::Field& f : record_.fields().subspan(first)) {
         if (f.name.size() > base) f.name.erase(base, 2);
+        f.value.only_of_list = true;
+      }
   }
 
   void append_number(std::size_t number) {
@@ -222,12 +207,11 @@ class JsonLines::Parsing {
         escape(text);
         continue;
       }
-      const std::size_t length = static_cast<unsigned char>(next()) < 0x80
-                                     ? 0  // a control character, or the end
-                                     : utf8_length({at_, end_});
-      if (length == 0) fail();
-      text.append(at_, length);
-      at_ += length;
+      if (static_cast<unsigned char>(next()) < 0x80) fail();  // a control character, or the end
+      const Utf8Character character = utf8_character({at_, end_});
+      if (!character.whole) fail();
+      text.append(at_, character.bytes);
+      at_ += character.bytes;
     }
   }
 

@@ -2,20 +2,29 @@
 
 #include <array>
 #include <charconv>
-#include <cstdint>
+#include <cmath>
 
 namespace kalstream {
 namespace {
 
-/// The beginning of a text that is a character of several bytes, or as much of one as there is.
-struct Sequence {
-  std::size_t bytes = 1;
-  bool whole = false;
-};
+void append_escaped(std::string& to, char c) {
+  constexpr std::string_view names = "btnvfr";  // from 8 on; there is no \v in JSON
+  constexpr std::string_view digits = "0123456789abcdef";
+  const auto code = static_cast<unsigned char>(c);
+  to += '\\';
+  if (c == '"' || c == '\\')
+    to += c;
+  else if (c >= '\b' && c <= '\r' && c != '\v')
+    to += names[code - 8U];
+  else
+    (((to += "u00") += digits[code >> 4]) += digits[code & 15]);
+}
+
+}  // namespace
 
 // As Unicode has it (table 3-7 of the standard): no encoding longer than it has to be, no
 // surrogates, nothing beyond U+10FFFF.
-Sequence sequence_in(std::string_view text) {
+Utf8Character utf8_character(std::string_view text) {
   const auto byte = [&](std::size_t k) { return static_cast<std::uint8_t>(text[k]); };
   const std::uint8_t first = byte(0);
   const std::size_t length = first < 0xc2   ? 0
@@ -34,34 +43,19 @@ Sequence sequence_in(std::string_view text) {
   return {length, true};
 }
 
-void append_escaped(std::string& to, char c) {
-  constexpr std::string_view names = "btnvfr";  // from 8 on; there is no \v in JSON
-  constexpr std::string_view digits = "0123456789abcdef";
-  const auto code = static_cast<unsigned char>(c);
-  to += '\\';
-  if (c == '"' || c == '\\')
-    to += c;
-  else if (c >= '\b' && c <= '\r' && c != '\v')
-    to += names[code - 8U];
-  else
-    (((to += "u00") += digits[code >> 4]) += digits[code & 15]);
-}
-
-}  // namespace
-
 void append_json_text(std::string& to, std::string_view text) {
   to += '"';
   std::size_t plain = 0;  // so many bytes go out as they are
   while (plain < text.size()) {
     const char c = text[plain];
     if (static_cast<unsigned char>(c) >= 0x80) {
-      const Sequence sequence = sequence_in(text.substr(plain));
-      if (sequence.whole) {
-        plain += sequence.bytes;
+      const Utf8Character character = utf8_character(text.substr(plain));
+      if (character.whole) {
+        plain += character.bytes;
         continue;
       }
       to.append(text, 0, plain) += "\xef\xbf\xbd";
-      text.remove_prefix(plain + sequence.bytes);
+      text.remove_prefix(plain + character.bytes);
       plain = 0;
     } else if (c == '"' || c == '\\' || c < 0x20) {
       to.append(text, 0, plain);
@@ -103,6 +97,45 @@ void append_json_number(std::string& to, double v) {
   (to += text.front()) += rest.substr(0, whole);
   to.append(static_cast<std::size_t>(exponent) - whole, '0');
   if (whole < rest.size()) (to += '.') += rest.substr(whole);
+}
+
+std::string json_of(double v) {
+  std::string text;
+  if (!std::isfinite(v)) return "null";
+  append_json_number(text, v);
+  return text;
+}
+
+std::string json_of(std::uint64_t v) { return std::to_string(v); }
+
+std::string json_of(bool v) { return v ? "true" : "false"; }
+
+std::string json_of(std::string_view text) {
+  std::string json;
+  append_json_text(json, text);
+  return json;
+}
+
+std::string json_of(std::span<const std::string> texts) {
+  std::vector<std::string> values;
+  for (const std::string& text : texts) values.push_back(json_of(text));
+  return json_list(values);
+}
+
+std::string json_list(std::span<const std::string> values) {
+  std::string json = "[";
+  for (const std::string& value : values) (json += json.size() > 1 ? "," : "") += value;
+  return json += ']';
+}
+
+std::string json_object(const std::vector<JsonField>& fields) {
+  std::string json = "{";
+  for (const auto& [name, value] : fields) {
+    if (json.size() > 1) json += ',';
+    append_json_text(json, name);
+    (json += ':') += value;
+  }
+  return json += '}';
 }
 
 }  // namespace kalstream

@@ -63,7 +63,8 @@ bool RecordReader::read(std::string_view line, Record& record) {
   if (content.empty()) return read_blank(line, record);
   if (content.front() == '#') return false;
   if (is_json(content)) {
-    read_json(content, record);
+    json_.read(content, record);
+    settle_json(record);
     return true;
   }
   if (begun_) return read_delimited(line, record);
@@ -78,8 +79,8 @@ bool RecordReader::read(std::string_view line, Record& record) {
 
 // ---- JSON.
 
-void RecordReader::read_json(std::string_view line, Record& record) {
-  json_.read(line, record);
+// The first record settles whether there are objects or arrays, and how long these are.
+void RecordReader::settle_json(const Record& record) {
   const std::size_t fields = record.fields().size();
   const std::size_t columns = dialect_.format == Format::json ? dialect_.columns.size() : 0;
   if (fields == 0) throw DataError("the line has no values; write one object or array per line");

@@ -55,7 +55,7 @@ class RecordReader {
     if (dialect_.format != Format::unknown) return dialect_.format == Format::json;
     return line.front() == '{' || line.front() == '[';
   }
-  void read_json(std::string_view line, Record& record);
+  void settle_json(const Record& record);
 
   // While the columns are not sure.
   bool begin(std::string_view line, Record& record);

@@ -15,8 +15,8 @@ struct Sample;
 struct Arrival {
   Record record = {};  ///< empty: it says nothing
   /// What a record has been read as before; then `record` is not looked at, and the engine must
-  /// have been given its schema. The engine takes what is in it, and leaves something else.
-  Sample* sample = nullptr;
+  /// have been given its schema.
+  const Sample* sample = nullptr;
   bool is_problem = false;
   std::string problem = {};
 
@@ -24,8 +24,9 @@ struct Arrival {
   std::uint64_t line = 0;  ///< of the source, from 1
   std::chrono::steady_clock::time_point since = {};  ///< when it came, as far as that is known
 
+  bool has_record() const { return !is_problem && sample == nullptr; }
   /// There is nothing to answer.
-  bool is_silent() const { return !is_problem && sample == nullptr && record.empty(); }
+  bool is_silent() const { return has_record() && record.empty(); }
 };
 
 }  // namespace kalstream

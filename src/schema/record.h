@@ -31,7 +31,7 @@ class Record {
     Field& f = fields_[size_++];
     if (f.name != name) f.name = name;
     f.value.kind = Value::Kind::missing;
-    f.value.quoted = false;
+    f.value.quoted = f.value.only_of_list = false;
     f.value.text.clear();
     return f.value;
   }

@@ -16,9 +16,10 @@ struct Value {
   };
 
   Kind kind = Kind::missing;
-  bool quoted = false;  ///< a string of JSON, to be written as one again
-  double number = 0;    ///< if it is one
-  std::string text;     ///< as written, without quotes
+  bool quoted = false;        ///< a string of JSON, to be written as one again
+  bool only_of_list = false;  ///< of JSON: the only value of a list
+  double number = 0;          ///< if it is one
+  std::string text;           ///< as written, without quotes
 };
 
 /// Blanks, tabs and carriage returns at both ends are not part of a text.

@@ -6,23 +6,6 @@
 #include "settings/schema_json.h"
 
 namespace kalstream::serve {
-namespace {
-
-/// JSON without the ends of its lines, and the blanks they begin with: there are none inside of
-/// texts.
-std::string in_one_line(const std::string& json) {
-  std::string line;
-  for (std::size_t at = 0; at < json.size();) {
-    const std::size_t end = std::min(json.find('\n', at), json.size());
-    const std::size_t begin = std::min(json.find_first_not_of(' ', at), end);
-    line.append(json, begin, end - begin);
-    at = end + 1;
-  }
-  return line;
-}
-
-}  // namespace
-
 std::int64_t milliseconds_now() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(
              std::chrono::system_clock::now().time_since_epoch())
@@ -48,7 +31,7 @@ void Board::settle(const Engine& engine) {
   if (!engine.settled()) return;
   settled_ = true;
   targets_ = engine.schema().target_names();
-  schema_ = in_one_line(schema_json(engine.schema(), nullptr));
+  schema_ = schema_json(engine.schema(), nullptr);
   naive_.emplace(targets_.size());
   if (keys_) all_ = std::make_unique<Points>(budget_, targets_.size(), limits_.of_key);
   ++event_;

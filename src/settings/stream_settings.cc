@@ -1,23 +1,25 @@
 #include "settings/stream_settings.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cmath>
-#include <nlohmann/json.hpp>
+#include <cstdio>
 #include <stdexcept>
 
 #include "contenders/budget.h"
 #include "contenders/contenders.h"
 #include "core/closest.h"
 #include "kalstream/settings.h"
+#include "lines/json_record.h"
+#include "lines/json_text.h"
+#include "schema/data_error.h"
 
 namespace kalstream {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using Strings = std::vector<std::string>;
+using Values = std::span<const Record::Field>;  // of one option; several, if it is a list
 
 std::string json_name(std::string name) {
   std::ranges::replace(name, '-', '_');
@@ -25,68 +27,101 @@ std::string json_name(std::string name) {
 }
 
 [[noreturn]] void refuse(const StreamOption& option, const std::string& why) {
-  throw std::invalid_argument(fmt::format("\"{}\": {}", json_name(option.name), why));
+  throw std::invalid_argument('"' + json_name(option.name) + "\": " + why);
 }
 
 // ---- From JSON, one kind of value after the other.
 
-void read(const StreamOption& option, const Json& json, bool& to) {
-  if (!json.is_boolean()) refuse(option, "write true or false");
-  to = json.get<bool>();
+const Value& only(const StreamOption& option, Values values) {
+  if (values.size() != 1) refuse(option, "write one value");
+  return values.front().value;
 }
 
-double number_in(const StreamOption& option, const Json& json) {
-  if (!json.is_number()) refuse(option, "write a number");
-  const auto v = json.get<double>();
-  if (!(v >= option.least && v <= option.most))
-    refuse(option, fmt::format("{} is not from {} to {}", v, option.least, option.most));
-  return v;
+void read(const StreamOption& option, Values values, bool& to) {
+  const Value& value = only(option, values);
+  to = value.text == "true";
+  if (value.quoted || (!to && value.text != "false")) refuse(option, "write true or false");
 }
 
-void read(const StreamOption& option, const Json& json, double& to) {
-  to = number_in(option, json);
+void read(const StreamOption& option, Values values, double& to) {
+  const Value& value = only(option, values);
+  const bool is_word = value.text == "true" || value.text == "false";
+  if (value.kind != Value::Kind::number || value.quoted || is_word)
+    refuse(option, "write a number");
+  to = value.number;
+  if (!(to >= option.least && to <= option.most))
+    refuse(option,
+           value.text + " is not from " + json_of(option.least) + " to " + json_of(option.most));
 }
 
-void read(const StreamOption& option, const Json& json, std::uint64_t& to) {
-  const double v = number_in(option, json);
-  if (v != std::floor(v)) refuse(option, fmt::format("{} is not a whole number", v));
-  to = json.is_number_unsigned() ? json.get<std::uint64_t>() : static_cast<std::uint64_t>(v);
+void read(const StreamOption& option, Values values, std::uint64_t& to) {
+  double v = 0;
+  read(option, values, v);
+  const std::string& text = values.front().value.text;
+  if (v != std::floor(v)) refuse(option, text + " is not a whole number");
+  const char* const end = text.data() + text.size();  // 1e3 is one, too
+  if (std::from_chars(text.data(), end, to).ptr != end) to = static_cast<std::uint64_t>(v);
 }
 
 // Fields may be named by their number.
-std::string text_in(const StreamOption& option, const Json& json) {
-  if (json.is_number_unsigned()) return std::to_string(json.get<std::uint64_t>());
-  if (!json.is_string()) refuse(option, "write text");
-  return json.get<std::string>();
+std::string text_of(const StreamOption& option, const Value& value) {
+  if (!value.quoted && value.text.find_first_not_of("0123456789") != std::string::npos)
+    refuse(option, "write text");
+  return value.text;
 }
 
-void read(const StreamOption& option, const Json& json, std::string& to) {
-  to = text_in(option, json);
-  if (!option.choices.empty() && std::ranges::find(option.choices, to) == option.choices.end())
-    refuse(option, fmt::format("'{}' is none of {}", to, fmt::join(option.choices, ", ")));
-}
-
-void read(const StreamOption& option, const Json& json, Strings& to) {
-  to.clear();
-  if (json.is_array()) {
-    for (const Json& one : json) to.push_back(text_in(option, one));
+void read(const StreamOption& option, Values values, std::string& to) {
+  to = text_of(option, only(option, values));
+  if (option.choices.empty() || std::ranges::find(option.choices, to) != option.choices.end())
     return;
-  }
-  const std::string all = text_in(option, json);
-  for (std::size_t at = 0; at <= all.size();) {
-    const std::size_t end = std::min(all.find(',', at), all.size());
-    to.push_back(all.substr(at, end - at));
-    at = end + 1;
+  std::string all;
+  for (const std::string& choice : option.choices) (all += all.empty() ? "" : ", ") += choice;
+  refuse(option, '\'' + to + "' is none of " + all);
+}
+
+void read(const StreamOption& option, Values values, Strings& to) {
+  to.clear();
+  for (const Record::Field& field : values) {
+    const std::string all = text_of(option, field.value);
+    const bool is_list = values.size() > 1 || field.value.only_of_list;
+    for (std::size_t at = 0; at <= all.size();) {
+      const std::size_t end = is_list ? all.size() : std::min(all.find(',', at), all.size());
+      to.push_back(all.substr(at, end - at));
+      at = end + 1;
+    }
   }
 }
 
 const StreamOption& option_named(const std::string& name) {
-  for (const StreamOption& option : stream_options())
-    if (json_name(option.name) == json_name(name)) return option;
   Strings names;
-  for (const StreamOption& option : stream_options()) names.push_back(json_name(option.name));
-  throw std::invalid_argument(
-      fmt::format("there is no option \"{}\"{}", name, did_you_mean(name, names)));
+  for (const StreamOption& option : stream_options()) {
+    names.push_back(json_name(option.name));
+    if (names.back() == json_name(name)) return option;
+  }
+  throw std::invalid_argument("there is no option \"" + name + '"' + did_you_mean(name, names));
+}
+
+// The JSON object as a record: a list is several fields, "target.1", "target.2".
+Record record_in(std::string_view json) {
+  Record record;
+  try {
+    JsonLines().read(json, record);
+  } catch (const DataError&) {
+    record.is_row = true;
+  }
+  if (record.is_row)
+    throw std::invalid_argument(R"(options are a JSON object, such as {"learner":"auto"})");
+  return record;
+}
+
+// How many fields at the beginning are the same option's.
+std::size_t length_of_first(Values fields) {
+  const std::string& first = fields.front().name;
+  if (!first.ends_with(".1")) return 1;
+  const std::string list = first.substr(0, first.size() - 1);
+  std::size_t count = 1;
+  while (count < fields.size() && fields[count].name == list + std::to_string(count + 1)) ++count;
+  return count;
 }
 
 // ---- The learner.
@@ -118,8 +153,8 @@ Contender contender_of(const StreamSettings& s) {
   set_threads(contenders, has_keys ? 1 : std::max<std::uint64_t>(1, s.jobs));
   for (const std::string& assignment : s.set) {
     if (assignment.find("..") != std::string::npos && assignment.find('@') == std::string::npos)
-      throw std::invalid_argument(
-          fmt::format("--set {}: a stream has no end to span; write A..B@SAMPLES", assignment));
+      throw std::invalid_argument("--set " + assignment +
+                                  ": a stream has no end to span; write A..B@SAMPLES");
     apply_setting(contenders, assignment, 1);
   }
   c.options.network.seed = s.seed;
@@ -139,18 +174,17 @@ auto recipe_of(const StreamSettings& s, const std::function<void(const std::stri
     options.network.outputs = outputs;
     if (inputs + options.lags == 0 && !sees_past_targets(options.rule))
       throw std::invalid_argument(
-          fmt::format("{} has nothing to predict from: the stream has no inputs; give --lags 8, or "
-                      "use auto",
-                      c.name));
+          c.name +
+          " has nothing to predict from: the stream has no inputs; give --lags 8, or use auto");
     if (const std::string remark = remark_on(options); !remark.empty()) say(remark);
     if (budget > 0) {
       options.validate();
       const ExpertChoice choice = choose_experts(options, budget);
-      say(fmt::format("{}--experts {} of {}, some {} µs per sample",
-                      choice.within ? "" : "cannot keep within the budget: ", choice.experts,
-                      choice.most,
-                      choice.us < 99.95 ? fmt::format("{:#.3g}", choice.us)
-                                        : fmt::format("{:.0f}", choice.us)));
+      std::array<char, 32> us;
+      std::snprintf(us.data(), us.size(), choice.us < 99.95 ? "%#.3g" : "%.0f", choice.us);
+      say((choice.within ? "" : "cannot keep within the budget: ") + std::string("--experts ") +
+          std::to_string(choice.experts) + " of " + std::to_string(choice.most) + ", some " +
+          us.data() + " µs per sample");
       std::get<Auto>(options.rule).experts = choice.experts;
     }
     return {options, c.scaled && !takes_raw_data(options.rule)};
@@ -281,25 +315,30 @@ const std::vector<StreamOption>& stream_options() {
 std::string to_json(const StreamSettings& settings) {
   StreamSettings here = settings;
   StreamSettings plain;
-  Json json = Json::object();
+  std::vector<std::string> names;  // of what is written
+  std::vector<JsonField> fields;
+  names.reserve(stream_options().size());
   for (const StreamOption& option : stream_options())
     std::visit(
         [&](auto* value) {
           if (*value != *std::get<decltype(value)>(option.in(plain)))
-            json[json_name(option.name)] = *value;
+            fields.emplace_back(names.emplace_back(json_name(option.name)), json_of(*value));
         },
         option.in(here));
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json_object(fields);
 }
 
-StreamSettings settings_from_json(std::string_view text) {
-  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object())
-    throw std::invalid_argument(R"(options are a JSON object, such as {"learner":"auto"})");
+StreamSettings settings_from_json(std::string_view json) {
+  const Record record = record_in(json);
   StreamSettings settings;
-  for (const auto& [name, value] : json.items()) {
-    const StreamOption& option = option_named(name);
-    std::visit([&, &v = value](auto* to) { read(option, v, *to); }, option.in(settings));
+  for (Values left = record.fields(); !left.empty();) {
+    const Values values = left.first(length_of_first(left));
+    left = left.subspan(values.size());
+    const Record::Field& first = values.front();
+    const StreamOption& option =
+        option_named(values.size() > 1 ? first.name.substr(0, first.name.size() - 2) : first.name);
+    const bool is_null = first.value.text.empty() && !first.value.quoted && values.size() == 1;
+    if (!is_null) std::visit([&](auto* to) { read(option, values, *to); }, option.in(settings));
   }
   if (settings.experts > 0 && settings.budget_us > 0)
     throw std::invalid_argument("\"experts\" and \"budget_us\" exclude each other");

@@ -13,7 +13,6 @@
 #include "lines/record_reader.h"
 #include "monitor/metrics_server.h"
 #include "stores/memory_store.h"
-#include "stream/stream_state.h"
 #include "system/system.h"
 
 namespace kalstream {

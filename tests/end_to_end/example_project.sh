@@ -15,6 +15,11 @@ cmake --build "$work/example" >/dev/null
 "$work/example/live_stream" | tee "$work/by_cmake"
 grep -q "after 4000 samples" "$work/by_cmake"
 
+# Records in, answers out: as the program does it.
+"$work/prefix/bin/kalstream" generate friedman --rows 50 >"$work/rows.csv"
+"$work/example/records" '{"learner":"rls","interval":0.9}' <"$work/rows.csv" >"$work/answers"
+"$work/prefix/bin/kalstream" stream --learner rls --interval 0.9 <"$work/rows.csv" 2>/dev/null | cmp - "$work/answers"
+
 PKG_CONFIG_PATH=$(dirname "$(find "$work/prefix" -name kalstream.pc)")
 export PKG_CONFIG_PATH
 # shellcheck disable=SC2046,SC2086 # lists of words

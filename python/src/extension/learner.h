@@ -106,6 +106,7 @@ class InUse {
 
 void bind_learner(nb::module_& module);
 void bind_evaluation(nb::module_& module);
+void bind_stream(nb::module_& module);
 void bind_surprise(nb::module_& module);
 void bind_batch(nb::module_& module);
 

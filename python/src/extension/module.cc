@@ -38,6 +38,7 @@ NB_MODULE(_core, m) {
   py::bind_dataset(m);
   py::bind_learner(m);
   py::bind_evaluation(m);
+  py::bind_stream(m);
   py::bind_surprise(m);
   py::bind_batch(m);
 }

@@ -22,6 +22,7 @@ from ._evaluation import Comparison, Run, TargetScore, compare, run
 from ._forecast import backtest, forecast
 from ._learner import Forecaster, Learner, learners, options
 from ._many import Runs, run_many
+from ._stream import Stream
 from ._streams import generate, generators
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ __all__ = [
     "Schema",
     "ServerError",
     "SnapshotError",
+    "Stream",
     "Surprise",
     "TargetScore",
     "__version__",

@@ -1,23 +1,23 @@
-#include "stream/stream_state.h"
+#include "session/stream_state.h"
 
 #include "core/envelope.h"
 
 namespace kalstream {
 
-Bytes stream_state(Source& source, Engine& engine) {
+Bytes stream_state(const ExchangePlace& place, Engine& engine) {
   Bytes state;
   Archive to(state);
-  append_text(state, [&] { source.exchange(to); });
+  append_text(state, [&] { place(to); });
   engine.exchange(to);
   return state;
 }
 
-void restore(const Checkpoint& checkpoint, Source& source, Engine& engine) {
+void restore(const Checkpoint& checkpoint, const ExchangePlace& exchange_place, Engine& engine) {
   Archive from = stream_of(checkpoint);
   std::string_view place;
   from.text(place);
   Archive there(as_bytes(place));
-  source.exchange(there);
+  exchange_place(there);
   engine.exchange(from);
   from.require(from.left() == 0);
   if (!checkpoint.model.empty())

@@ -1,0 +1,54 @@
+// kalstream.Stream.
+#include "kalstream/stream.h"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+#include <span>
+
+#include "learner.h"
+
+namespace kalstream::python {
+namespace {
+
+nb::bytes bytes_of(const std::vector<std::byte>& bytes) { return {bytes.data(), bytes.size()}; }
+
+std::span<const std::byte> span_of(const nb::bytes& bytes) {
+  return {static_cast<const std::byte*>(bytes.data()), bytes.size()};
+}
+
+}  // namespace
+
+void bind_stream(nb::module_& m) {
+  nb::class_<Stream>(m, "Stream")
+      .def(nb::init<std::string_view>(), nb::arg("settings"))
+      .def("take", &Stream::take, nb::arg("line"))
+      .def("learn", &Stream::learn)
+      .def("take_remarks", &Stream::take_remarks)
+      .def("schema", &Stream::schema)
+      .def("status", &Stream::status)
+      .def(
+          "state_of",
+          [](Stream& self, std::string_view key) -> std::optional<nb::bytes> {
+            const auto state = self.state_of(key);
+            if (!state) return {};
+            return bytes_of(*state);
+          },
+          nb::arg("key"))
+      .def(
+          "put_state",
+          [](Stream& self, const nb::bytes& state, std::string_view key) {
+            self.put_state(span_of(state), key);
+          },
+          nb::arg("state"), nb::arg("key"))
+      .def("forget", &Stream::forget, nb::arg("key"))
+      .def("checkpoint", [](Stream& self) { return bytes_of(self.checkpoint()); })
+      .def(
+          "resume",
+          [](Stream& self, const nb::bytes& checkpoint) { self.resume(span_of(checkpoint)); },
+          nb::arg("checkpoint"));
+}
+
+}  // namespace kalstream::python
