@@ -342,7 +342,6 @@ std::size_t Shard::add_snapshot(Entry& key, std::vector<Message>& to) {
   else
     throw std::logic_error("a key is known, but not its model");
   saved(key, next_);
-  ++snapshots_;
   to.push_back({.topic = Topic::state,
                 .partition = partition_,
                 .key = key.first,

@@ -43,7 +43,6 @@ class Transactor {
   /// These two, and give(), throw what has ended all commits: MembershipLost, Fenced and others.
   bool is_idle();
   bool wait_until_idle(Milliseconds most);
-  void wait_until_idle();
 
   void give(Batch batch);  ///< when idle
 
@@ -55,7 +54,6 @@ class Transactor {
   struct Counts {
     std::uint64_t transactions = 0;
     std::uint64_t aborts = 0;
-    std::uint64_t messages = 0;
     std::uint64_t state_bytes = 0;
     double seconds = 0;  ///< that the last one took
   };

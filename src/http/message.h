@@ -50,8 +50,4 @@ struct Response {
 /// {"error":{"code":…,"message":…}}
 Response error(unsigned status, std::string_view code, std::string_view message);
 
-/// As a JSON string with its quotes; what is not UTF-8 is replaced.
-std::string quoted(std::string_view text);
-void append_quoted(std::string& to, std::string_view text);
-
 }  // namespace kalstream::http

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "kafka/handles.h"
-
 namespace kalstream::kafka {
 namespace {
 
@@ -25,13 +23,6 @@ Configuration of_partitions(Configuration configuration, bool tells_ends) {
 }
 
 }  // namespace
-
-void PartitionReader::DestroyTopic::operator()(rd_kafka_topic_s* topic) const {
-  rd_kafka_topic_destroy(topic);
-}
-void PartitionReader::DestroyQueue::operator()(rd_kafka_queue_s* queue) const {
-  rd_kafka_queue_destroy(queue);
-}
 
 PartitionReader::PartitionReader(const Configuration& configuration, std::string topic,
                                  bool tells_ends, Say say)
@@ -74,25 +65,24 @@ const std::vector<Message>& PartitionReader::poll(std::size_t most, Milliseconds
   const ssize_t more =
       rd_kafka_consume_batch_queue(queue_.get(), /*timeout_ms=*/0, raw.data() + 1, most - 1);
   const ssize_t count = 1 + std::max<ssize_t>(0, more);
-  std::vector<Message> failed;
-  const rd_kafka_message_t* gone = nullptr;
+  std::string why;
+  std::optional<Message> gone;
   for (ssize_t k = 0; k < count; ++k) {
-    Message message(raw[static_cast<std::size_t>(k)]);
     const rd_kafka_message_t* const one = raw[static_cast<std::size_t>(k)];
+    Message message(raw[static_cast<std::size_t>(k)]);
     if (one->err == RD_KAFKA_RESP_ERR_NO_ERROR || message.is_end()) {
       messages_.push_back(std::move(message));
     } else if (one->err == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET ||
                one->err == RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE) {
-      gone = one;
-      failed.push_back(std::move(message));
+      why = rd_kafka_message_errstr(one);
+      gone = std::move(message);
     } else {  // the client goes on trying
       note_complaint(one->err, rd_kafka_message_errstr(one));
     }
   }
-  if (gone != nullptr)
+  if (gone)
     fail(RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET, KafkaError::Kind::plain,
-         fmt::format("reading {} [{}] fails", topic_, gone->partition),
-         rd_kafka_message_errstr(gone));
+         fmt::format("reading {} [{}] fails", topic_, gone->partition()), why);
   return messages_;
 }
 

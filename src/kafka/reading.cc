@@ -7,12 +7,13 @@ namespace kalstream::kafka {
 namespace {
 
 /// Until `take` returns false for the last partition that is left; it is also given ends.
-void read_until(const Configuration& configuration, const std::vector<TopicPartition>& partitions,
-                const Say& say, const std::function<bool(const Message&)>& take,
-                Milliseconds patience) {
+void read_until(const Client& client, const std::vector<TopicPartition>& partitions,
+                const std::function<bool(const Message&)>& take) {
+  constexpr auto patience = std::chrono::seconds(15);
   // The end of a partition is known only after an empty answer, which a broker is slow to give.
   Consumer consumer(
-      configuration.with("enable.partition.eof", "true").set("fetch.wait.max.ms", "20"), say);
+      client.configuration().with("enable.partition.eof", "true").set("fetch.wait.max.ms", "20"),
+      client.say());
   consumer.assign(partitions);
   auto last = std::chrono::steady_clock::now();
   std::vector<bool> done(partitions.size());
@@ -39,31 +40,23 @@ void read_until(const Configuration& configuration, const std::vector<TopicParti
 
 }  // namespace
 
-void read_topic(const Configuration& configuration, const std::string& topic,
-                const std::vector<std::int32_t>& partitions, const Say& say,
-                const TakeMessage& take, Milliseconds patience) {
+void read_topic(const Client& client, const std::string& topic,
+                const std::vector<std::int32_t>& partitions, const TakeMessage& take) {
   std::vector<TopicPartition> from;
   for (const std::int32_t p : partitions) from.push_back({topic, p, TopicPartition::beginning});
-  read_until(
-      configuration, from, say,
-      [&](const Message& message) {
-        if (message.is_end()) return false;
-        take(message);
-        return true;
-      },
-      patience);
+  read_until(client, from, [&](const Message& message) {
+    if (!message.is_end()) take(message);
+    return !message.is_end();
+  });
 }
 
-void read_range(const Configuration& configuration, const TopicPartition& from, std::int64_t end,
-                const Say& say, const TakeMessage& take, Milliseconds patience) {
-  read_until(
-      configuration, {from}, say,
-      [&](const Message& message) {
-        if (message.is_end() || message.offset() >= end) return false;
-        take(message);
-        return message.offset() + 1 < end;
-      },
-      patience);
+void read_range(const Client& client, const TopicPartition& from, std::int64_t end,
+                const TakeMessage& take) {
+  read_until(client, {from}, [&](const Message& message) {
+    if (message.is_end() || message.offset() >= end) return false;
+    take(message);
+    return message.offset() + 1 < end;
+  });
 }
 
 }  // namespace kalstream::kafka

@@ -11,17 +11,15 @@ namespace kalstream::kafka {
 
 using TakeMessage = std::function<void(const Message&)>;
 
-/// If nothing comes for so long a KafkaError is thrown.
-inline constexpr Milliseconds usual_patience = std::chrono::seconds(15);
+// All with the settings of the client.
 
 /// Every committed message of these partitions that is there at this moment, in the order of each
-/// partition.
-void read_topic(const Configuration& configuration, const std::string& topic,
-                const std::vector<std::int32_t>& partitions, const Say& say,
-                const TakeMessage& take, Milliseconds patience = usual_patience);
+/// partition. Throws KafkaError if nothing comes for long, as the other does.
+void read_topic(const Client& client, const std::string& topic,
+                const std::vector<std::int32_t>& partitions, const TakeMessage& take);
 
 /// Those of one partition from its offset on and before `end`, as far as they are there.
-void read_range(const Configuration& configuration, const TopicPartition& from, std::int64_t end,
-                const Say& say, const TakeMessage& take, Milliseconds patience = usual_patience);
+void read_range(const Client& client, const TopicPartition& from, std::int64_t end,
+                const TakeMessage& take);
 
 }  // namespace kalstream::kafka

@@ -10,23 +10,17 @@
 #include <iterator>
 #include <optional>
 #include <system_error>
-#include <type_traits>
 #include <utility>
 
 namespace kalstream {
 namespace {
 
+using Family = MetricFamily;
+
 constexpr std::string_view prefix = "kalstream_";
 constexpr std::string_view counter = "counter";
 constexpr std::string_view gauge = "gauge";
 constexpr std::string_view summary = "summary";
-
-/// A family of series, all of which follow one after the other.
-struct Family {
-  std::string_view type;
-  std::string_view name;
-  std::string_view help;
-};
 
 /// Every metric that is one number in a known place, once for both ways:
 /// visit(family, what follows the name, the number).
@@ -113,20 +107,7 @@ constexpr Family memory = {gauge, "resident_memory_bytes", "Memory in use."};
 constexpr Family expert_weight = {gauge, "expert_weight",
                                   "How much each expert of a mixture counts."};
 
-std::string escaped(std::string_view label) {
-  std::string text;
-  for (const char c : label) {
-    if (c == '\n') {
-      text += "\\n";
-      continue;
-    }
-    if (c == '\\' || c == '"') text += '\\';
-    text += c;
-  }
-  return text;
-}
-
-/// What `escaped` made of a label, from the place after its first quote to the last.
+/// What `escaped_label` made of a label, from the place after its first quote to the last.
 std::string unescaped(std::string_view text) {
   std::string label;
   for (std::size_t i = 0; i < text.size() && text[i] != '"'; ++i) {
@@ -139,52 +120,6 @@ std::string unescaped(std::string_view text) {
   }
   return label;
 }
-
-/// Series of one family lie together, whatever order they come in.
-class Writer {
- public:
-  /// Those that follow are of this stream; empty: of the only one.
-  void set_stream(std::string_view name) {
-    label_ = name.empty() ? "" : fmt::format("stream=\"{}\"", escaped(name));
-  }
-
-  template <class Value>
-  void add(const Family& family, std::string_view rest, Value value) {
-    if constexpr (std::is_floating_point_v<Value>)
-      if (std::isnan(value)) return;
-    const auto [found, is_new] = places_.try_emplace(family.name, texts_.size());
-    if (is_new)
-      texts_.push_back(fmt::format("# HELP {0}{1} {2}\n# TYPE {0}{1} {3}\n", prefix, family.name,
-                                   family.help, family.type));
-    std::string& text = texts_[found->second];
-    fmt::format_to(std::back_inserter(text), "{}{}", prefix, family.name);
-    const bool has_labels = rest.starts_with('{');
-    if (label_.empty())
-      text += rest;
-    else if (has_labels)
-      fmt::format_to(std::back_inserter(text), "{{{},{}", label_, rest.substr(1));
-    else
-      fmt::format_to(std::back_inserter(text), "{}{{{}}}", rest, label_);
-    fmt::format_to(std::back_inserter(text), " {}\n", number(value));
-  }
-
-  std::string take() {
-    std::string all;
-    for (const std::string& text : texts_) all += text;
-    return all;
-  }
-
- private:
-  static std::string number(std::uint64_t value) { return fmt::format("{}", value); }
-  static std::string number(double value) {
-    if (std::isinf(value)) return value > 0 ? "+Inf" : "-Inf";
-    return fmt::format("{}", value);
-  }
-
-  std::string label_;
-  std::map<std::string_view, std::size_t> places_;  // of families in …
-  std::vector<std::string> texts_;
-};
 
 void set(double& to, double value) { to = value; }
 void set(std::uint64_t& to, double value) {
@@ -289,11 +224,11 @@ std::optional<std::pair<std::string, double>> take_sample(Line line) {
   return std::pair(std::move(series), *value);
 }
 
-void write(Writer& writer, const StreamStatus& status) {
+void write(MetricsWriter& writer, const StreamStatus& status) {
   writer.add(info,
-             fmt::format("{{learner=\"{}\",version=\"{}\"}}", escaped(status.learner),
-                         escaped(status.version)),
-             std::uint64_t{1});
+             fmt::format("{{learner=\"{}\",version=\"{}\"}}", escaped_label(status.learner),
+                         escaped_label(status.version)),
+             1);
   each_number(status, [&](const Family& family, std::string_view rest, auto value) {
     writer.add(family, rest, value);
   });
@@ -301,7 +236,7 @@ void write(Writer& writer, const StreamStatus& status) {
   const std::size_t n = std::min(status.expert_names.size(), status.expert_weights.size());
   std::map<std::string_view, std::size_t> seen;  // one name twice would be one series twice
   for (std::size_t k = 0; k < n; ++k) {
-    std::string label = escaped(status.expert_names[k]);
+    std::string label = escaped_label(status.expert_names[k]);
     if (const std::size_t times = ++seen[status.expert_names[k]]; times > 1)
       label += fmt::format(" ({})", times);
     writer.add(expert_weight, fmt::format("{{expert=\"{}\"}}", label), status.expert_weights[k]);
@@ -310,19 +245,57 @@ void write(Writer& writer, const StreamStatus& status) {
 
 }  // namespace
 
+std::string escaped_label(std::string_view label) {
+  std::string text;
+  for (const char c : label) {
+    if (c == '\\' || c == '"') text += '\\';
+    text += c == '\n' ? "\\n" : std::string(1, c);
+  }
+  return text;
+}
+
+void MetricsWriter::set_stream(std::string_view name) {
+  label_ = name.empty() ? "" : fmt::format("stream=\"{}\"", escaped_label(name));
+}
+
+void MetricsWriter::add_text(const MetricFamily& family, std::string_view rest,
+                             const std::string& value) {
+  const auto [found, is_new] = places_.try_emplace(family.name, texts_.size());
+  if (is_new)
+    texts_.push_back(fmt::format("# HELP {0}{1} {2}\n# TYPE {0}{1} {3}\n", prefix_, family.name,
+                                 family.help, family.type));
+  std::string series(rest);
+  if (!label_.empty())
+    series = rest.starts_with('{') ? fmt::format("{{{},{}", label_, rest.substr(1))
+                                   : fmt::format("{}{{{}}}", rest, label_);
+  texts_[found->second] += fmt::format("{}{}{} {}\n", prefix_, family.name, series, value);
+}
+
+void MetricsWriter::add(const MetricFamily& family, std::string_view rest, double value) {
+  if (std::isnan(value)) return;
+  add_text(family, rest,
+           std::isinf(value) ? (value > 0 ? "+Inf" : "-Inf") : fmt::format("{}", value));
+}
+
+std::string MetricsWriter::text() const {
+  std::string all;
+  for (const std::string& text : texts_) all += text;
+  return all;
+}
+
 std::string prometheus_text(const StreamStatus& status) {
-  Writer writer;
+  MetricsWriter writer(prefix);
   write(writer, status);
-  return writer.take();
+  return writer.text();
 }
 
 std::string prometheus_text_of_all(const std::vector<NamedStatus>& streams) {
-  Writer writer;
+  MetricsWriter writer(prefix);
   for (const NamedStatus& stream : streams) {
     writer.set_stream(stream.name);
     write(writer, stream.status);
   }
-  return writer.take();
+  return writer.text();
 }
 
 Metrics parse_prometheus(std::string_view text) {
@@ -356,7 +329,7 @@ std::vector<std::string> streams_in(const Metrics& metrics) {
 
 // The name is always the first label.
 Metrics metrics_of(const Metrics& all, std::string_view stream) {
-  const std::string label = fmt::format("{{stream=\"{}\"", escaped(stream));
+  const std::string label = fmt::format("{{stream=\"{}\"", escaped_label(stream));
   Metrics those;
   for (const auto& [series, value] : all) {
     const std::size_t at = series.find('{');

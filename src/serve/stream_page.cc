@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "serve/description.h"
+#include "serve/stream_folder.h"
 
 namespace kalstream::serve {
 namespace {
