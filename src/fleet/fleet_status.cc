@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "kafka/reading.h"
+#include "kafka/consumer.h"
 #include "view/table.h"
 
 namespace kalstream::fleet {

@@ -9,9 +9,8 @@
 #include "core/envelope.h"
 #include "engine/checkpoint.h"
 #include "engine/learnt.h"
-#include "fleet/names.h"
+#include "fleet/log.h"
 #include "kafka/producer.h"
-#include "kafka/reading.h"
 #include "kalstream/snapshot.h"
 #include "schema/dataset.h"
 

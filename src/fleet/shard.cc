@@ -3,13 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "core/envelope.h"
 #include "core/hash.h"
 #include "core/workers.h"
-#include "fleet/names.h"
 #include "kalstream/snapshot.h"
 
 namespace kalstream::fleet {

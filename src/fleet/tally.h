@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
-#include <vector>
 
 #include "fleet/log.h"
 #include "fleet/worker_status.h"

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "kafka/producer.h"
-#include "kafka/reading.h"
 #include "schema/dataset.h"
 #include "view/table.h"
 

@@ -1,7 +1,6 @@
 // Commits batches, one after the other, beside the work.
 #pragma once
 
-#include <atomic>
 #include <condition_variable>
 #include <exception>
 #include <functional>

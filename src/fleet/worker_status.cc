@@ -12,36 +12,36 @@ namespace {
 
 using WorkerJson = nlohmann::json;
 
-constexpr std::string_view counter = "counter";
 constexpr std::string_view gauge = "gauge";
 
 /// Every number of a worker, once for all ways: visit(name in JSON, metric, number).
 template <class Status, class Visit>
 void each_number(Status& s, const Visit& visit) {
-  visit("uptime_s", {gauge, "uptime_seconds", "Seconds since the worker was started."},
-        s.uptime_seconds);
-  visit("inputs", {counter, "inputs_total", "Inputs answered."}, s.inputs);
-  visit("refused", {counter, "refused_total", "Inputs that could not be used."}, s.refused);
-  visit("inputs_per_s", {gauge, "inputs_per_second", "Inputs per second, lately."},
-        s.inputs_per_second);
-  visit("transactions", {counter, "transactions_total", "Transactions committed."}, s.transactions);
-  visit("aborts", {counter, "aborts_total", "Transactions aborted, and tried again."}, s.aborts);
-  visit("transaction_s", {gauge, "transaction_seconds", "Seconds that the last transaction took."},
+  using Text = std::string_view;
+  const auto count = [&](const char* json, Text name, Text help, auto& value) {
+    visit(json, {"counter", name, help}, value);
+  };
+  const auto level = [&](const char* json, Text name, Text help, auto& value) {
+    visit(json, {gauge, name, help}, value);
+  };
+  level("uptime_s", "uptime_seconds", "Seconds since the worker was started.", s.uptime_seconds);
+  count("inputs", "inputs_total", "Inputs answered.", s.inputs);
+  count("refused", "refused_total", "Inputs that could not be used.", s.refused);
+  level("inputs_per_s", "inputs_per_second", "Inputs per second, lately.", s.inputs_per_second);
+  count("transactions", "transactions_total", "Transactions committed.", s.transactions);
+  count("aborts", "aborts_total", "Transactions aborted, and tried again.", s.aborts);
+  level("transaction_s", "transaction_seconds", "Seconds that the last transaction took.",
         s.transaction_seconds);
-  visit("snapshots", {counter, "snapshots_total", "Snapshots of models written."}, s.snapshots);
-  visit("state_bytes", {counter, "state_bytes_total", "Bytes of snapshots written."},
-        s.state_bytes);
-  visit("replayed", {counter, "replayed_total", "Inputs taken again, without an answer."},
-        s.replayed);
-  visit("restores", {counter, "restores_total", "Partitions restored."}, s.restores);
-  visit("restore_s", {gauge, "restore_seconds", "Seconds that the last restored partition took."},
+  count("snapshots", "snapshots_total", "Snapshots of models written.", s.snapshots);
+  count("state_bytes", "state_bytes_total", "Bytes of snapshots written.", s.state_bytes);
+  count("replayed", "replayed_total", "Inputs taken again, without an answer.", s.replayed);
+  count("restores", "restores_total", "Partitions restored.", s.restores);
+  level("restore_s", "restore_seconds", "Seconds that the last restored partition took.",
         s.restore_seconds);
-  visit("models", {gauge, "models", "Models of this worker's partitions."}, s.models);
-  visit("models_in_memory", {gauge, "models_in_memory", "Of them, those in memory."},
-        s.models_in_memory);
-  visit("memory_bytes", {gauge, "memory_bytes", "Memory that counts against the limit."},
-        s.memory_bytes);
-  visit("resident_bytes", {gauge, "resident_memory_bytes", "Memory in use."}, s.resident_bytes);
+  level("models", "models", "Models of this worker's partitions.", s.models);
+  level("models_in_memory", "models_in_memory", "Of them, those in memory.", s.models_in_memory);
+  level("memory_bytes", "memory_bytes", "Memory that counts against the limit.", s.memory_bytes);
+  level("resident_bytes", "resident_memory_bytes", "Memory in use.", s.resident_bytes);
 }
 
 template <typename T>

@@ -1,7 +1,6 @@
 // What is asked over HTTP, and what is answered.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,8 +24,7 @@ struct Request {
   std::string fetch_site;  ///< Sec-Fetch-Site
   std::string authorization;
   std::string content_type;  ///< without parameters, in small letters
-  std::string accept;
-  std::string client;  ///< the address it comes from
+  std::string client;        ///< the address it comes from
 
   /// A value of the query; nothing if it is not there.
   std::optional<std::string_view> value(std::string_view name) const;

@@ -3,19 +3,42 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "kafka/configuration.h"
 #include "kafka/error.h"
-#include "kafka/log_filter.h"
 #include "kafka/message.h"
 
 namespace kalstream::kafka {
 
 using Milliseconds = std::chrono::milliseconds;
+
+/// A broker that is gone makes a client complain many times a second. Of each kind the first is
+/// told at once, then one in a while, with the number of those that were not.
+class LogFilter {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  explicit LogFilter(Clock::duration interval = std::chrono::seconds(30)) : interval_(interval) {}
+
+  /// The line to tell, or nothing. `level` is that of syslog: 3 errors, 4 warnings, 6 news.
+  std::optional<std::string> add(int level, std::string_view facility, std::string_view text,
+                                 Clock::time_point now);
+
+ private:
+  struct Facility {
+    Clock::time_point next;
+    std::uint64_t held = 0;
+  };
+
+  Clock::duration interval_;
+  std::map<std::string, Facility, std::less<>> facilities_;
+};
 
 /// A handle of librdkafka with the callbacks that all kinds need. What it logs goes to `say`, the
 /// same but once in a while.

@@ -9,14 +9,11 @@ namespace {
 
 // What is fetched ahead is little: a partition with a backlog must not keep others waiting.
 Configuration of_partitions(Configuration configuration, bool tells_ends) {
-  const auto by_default = [&](const char* name, const char* value) {
-    if (configuration.value(name).empty()) configuration.set(name, value);
-  };
-  by_default("queued.min.messages", "2000");
-  by_default("queued.max.messages.kbytes", "16384");
-  by_default("fetch.wait.max.ms", "100");
-  by_default("fetch.error.backoff.ms", "100");
-  return configuration.set("isolation.level", "read_committed")
+  return configuration.set_default("queued.min.messages", "2000")
+      .set_default("queued.max.messages.kbytes", "16384")
+      .set_default("fetch.wait.max.ms", "100")
+      .set_default("fetch.error.backoff.ms", "100")
+      .set("isolation.level", "read_committed")
       .set("enable.auto.commit", "false")
       .set("auto.offset.reset", "error")
       .set("enable.partition.eof", tells_ends ? "true" : "false");

@@ -1,7 +1,6 @@
 // Reads single partitions of a topic, each from where it is told: as a member of no group.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>

@@ -304,14 +304,7 @@ void Api::openapi(const Exchange& exchange) {
 
 // ---- Streams.
 
-void Api::list(const Exchange& exchange) {
-  std::string list;
-  for (const auto& board : boards_.boards()) {
-    if (!list.empty()) list += ',';
-    list += board->stream_json();
-  }
-  exchange->answer(json("{\"streams\":[" + list + "]}"));
-}
+void Api::list(const Exchange& exchange) { exchange->answer(json(boards_.streams_json())); }
 
 void Api::describe(const Exchange& exchange) {
   exchange->answer(json(board_of(exchange)->stream_json(Board::Detail::all)));

@@ -2,11 +2,9 @@
 #pragma once
 
 #include <atomic>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 
 #include "core/workers.h"

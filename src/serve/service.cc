@@ -17,6 +17,12 @@ std::string made(const std::string& folder, System& system) {
 
 }  // namespace
 
+std::string Boards::streams_json() const {
+  std::string list;
+  for (const auto& board : boards()) list += (list.empty() ? "" : ",") + board->stream_json();
+  return "{\"streams\":[" + list + "]}";
+}
+
 Service::Service(ServiceOptions options, System& system)
     : system_(system),
       options_(std::move(options)),

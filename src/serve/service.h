@@ -2,7 +2,6 @@
 #pragma once
 
 #include <atomic>
-#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -21,6 +20,9 @@ class Boards {
   virtual std::vector<std::shared_ptr<const Board>> boards() const = 0;  ///< by name
   /// nullptr: there is none.
   virtual std::shared_ptr<const Board> board(const std::string& name) const = 0;
+
+  /// {"streams":[…]}: all of them, each as Board::stream_json() tells it in brief.
+  std::string streams_json() const;
 };
 
 class Service final : public Boards {

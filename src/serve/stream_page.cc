@@ -1,6 +1,5 @@
 #include "serve/stream_page.h"
 
-#include <algorithm>
 #include <filesystem>
 
 #include "serve/stream_folder.h"
