@@ -1,6 +1,6 @@
 // kalstream fleet: the same stream by any number of workers, on Apache Kafka.
 #include "commands.h"
-#include "fleet_commands.h"
+#include "fleet_options.h"
 
 namespace kalstream::cli {
 
@@ -17,8 +17,7 @@ void add_fleet(CLI::App& app) {
       "Start as many workers as you like, anywhere: they share the partitions. docs/fleet.md\n");
   add_fleet_init(*fleet);
   add_fleet_status(*fleet);
-  add_fleet_export(*fleet);
-  add_fleet_import(*fleet);
+  add_fleet_models(*fleet);
   add_fleet_merge(*fleet);
   add_fleet_worker(*fleet);
 }

@@ -5,8 +5,6 @@
 #include <memory>
 
 #include "commands.h"
-#include "fleet/topics.h"
-#include "fleet_commands.h"
 #include "fleet_options.h"
 #include "stream_options.h"
 
@@ -30,8 +28,7 @@ void init(const InitArguments& a) {
     throw std::invalid_argument("--output: answers need another topic than inputs");
   engine_options(a.settings, say);  // what is not permitted is said before anything is created
   const TopicNames names(a.name.empty() ? a.output : a.name, a.input, a.output);
-  const auto configuration = configuration_of(a.kafka).set("group.id", names.group);
-  kafka::Admin admin(configuration, say);
+  kafka::Admin admin(configuration_of(a.kafka).set("group.id", names.group), say);
   admin.connect();
 
   const FleetRecord here = begin_record(a.input, a.output, a.settings);
@@ -41,14 +38,14 @@ void init(const InitArguments& a) {
           "the fleet {} exists, with {}; begin another with --name", names.group, text));
   };
   FleetRecords records;
-  if (admin.describe(names.fleet)) records = read_records(configuration, names, say);
+  if (admin.describe(names.fleet)) records = read_records(admin, names);
   if (records.fleet) require_same(*records.fleet);
 
   const auto created = create_topics(admin, names, a.partitions, a.replication);
   if (!created.empty()) say(fmt::format("created {}", fmt::join(created, ", ")));
-  const std::int32_t partitions = check_topics(admin, names, usual_replay, say);
+  const std::int32_t partitions = check_topics(admin, names, usual_replay);
   const bool is_new = !records.fleet;
-  if (is_new) records = append_record(configuration, names, here, say);
+  if (is_new) records = append_record(admin, names, here);
   require_same(*records.fleet);
   say(fmt::format("the fleet {} {}: {} partitions, kernels {}, {}", names.group,
                   is_new ? "is ready" : "was there already", partitions, records.fleet->kernels,

@@ -1,13 +1,10 @@
 // kalstream fleet merge: two topics become one, exactly once.
-#include <fmt/format.h>
-#include <unistd.h>
 
-#include <array>
 #include <memory>
 
 #include "commands.h"
+#include "fleet/instance.h"
 #include "fleet/merge.h"
-#include "fleet_commands.h"
 #include "fleet_options.h"
 #include "stream/signals.h"
 
@@ -19,18 +16,13 @@ struct MergeArguments {
   fleet::MergeOptions merge;
 };
 
-std::string host_name() {
-  std::array<char, 256> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "here";
-}
-
 void merge_topics(const MergeArguments& a) {
   fleet::MergeOptions options = a.merge;
   if (options.output == options.inputs[0] || options.output == options.inputs[1] ||
       options.inputs[0] == options.inputs[1])
     throw std::invalid_argument("--input, --labels and --output are three different topics");
   if (options.name.empty()) options.name = options.output;
-  if (options.instance.empty()) options.instance = host_name();
+  if (options.instance.empty()) options.instance = fleet::host_name();
   const kalstream::Signals signals;
   merge(
       configuration_of(a.kafka), options, [&] { return signals.stop(); }, say_to_people);

@@ -22,6 +22,16 @@ kafka::Configuration configuration_of(const KafkaArguments& a) {
   return configuration;
 }
 
+void add_fleet_options(CLI::App& cmd, FleetArguments& a) {
+  add_kafka_options(cmd, a.kafka);
+  cmd.add_option("--name", a.name, "Of the fleet: its output topic, unless init named it")
+      ->required();
+}
+
+OpenFleet::OpenFleet(const FleetArguments& a)
+    : admin(configuration_of(a.kafka).set("group.id", a.name), say_to_people),
+      known(fleet::find_fleet(admin, a.name)) {}
+
 void say_to_people(const std::string& text) {
   const std::string line = fmt::format("kalstream: {}\n", text);
   std::fwrite(line.data(), 1, line.size(), stderr);

@@ -3,11 +3,9 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <memory>
 
 #include "commands.h"
-#include "fleet_commands.h"
 #include "fleet_options.h"
 #include "stream/signals.h"
 #include "system/system.h"
@@ -17,8 +15,7 @@ namespace kalstream::cli {
 namespace {
 
 struct StatusArguments {
-  KafkaArguments kafka;
-  std::string name;
+  FleetArguments fleet;
   bool json = false;
   double watch = 0;
 };
@@ -35,14 +32,11 @@ void show(const StatusArguments& a, const fleet::FleetStatus& status) {
 }
 
 void status(const StatusArguments& a) {
-  const auto configuration = configuration_of(a.kafka).set("group.id", a.name);
-  kafka::Admin admin(configuration, say_to_people);
-  admin.connect();
-  const fleet::KnownFleet known = fleet::find_fleet(configuration, admin, a.name, say_to_people);
-  if (!(a.watch > 0)) return show(a, look_at(configuration, admin, known, say_to_people));
+  OpenFleet fleet(a.fleet);
+  if (!(a.watch > 0)) return show(a, look_at(fleet.admin, fleet.known));
   const kalstream::Signals signals;
   while (!signals.stop()) {
-    show(a, look_at(configuration, admin, known, say_to_people));
+    show(a, look_at(fleet.admin, fleet.known));
     if (std::fflush(stdout) != 0) throw std::runtime_error("standard output cannot be written");
     pollfd woken{.fd = signals.descriptor(), .events = POLLIN, .revents = 0};
     System::real().poll(std::span(&woken, 1), static_cast<int>(1000 * a.watch));
@@ -55,9 +49,7 @@ void add_fleet_status(CLI::App& fleet) {
   auto a = std::make_shared<StatusArguments>();
   CLI::App* cmd = fleet.add_subcommand(
       "status", "The group, what each worker has and does, how far each partition is behind");
-  add_kafka_options(*cmd, a->kafka);
-  cmd->add_option("--name", a->name, "Of the fleet: its output topic, unless init named it")
-      ->required();
+  add_fleet_options(*cmd, a->fleet);
   cmd->add_flag("--json", a->json, "For programs");
   cmd->add_option("--watch", a->watch, "Look again every so many seconds, until interrupted")
       ->check(CLI::Range(0.1, 3600.0));

@@ -11,9 +11,7 @@
 #include "fleet/find_schema.h"
 #include "fleet/instance.h"
 #include "fleet/kafka_log.h"
-#include "fleet/topics.h"
 #include "fleet/worker.h"
-#include "fleet_commands.h"
 #include "fleet_options.h"
 #include "io/atomic_file.h"
 #include "monitor/metrics_server.h"
@@ -142,8 +140,7 @@ class FleetWorker {
     if (name_.empty())
       throw std::invalid_argument("--output, or --name of the fleet: which one is it?");
     kafka::Admin admin(configuration_, say_to_people);
-    admin.connect();
-    fleet::KnownFleet found = fleet::find_fleet(configuration_, admin, name_, say_to_people);
+    fleet::KnownFleet found = fleet::find_fleet(admin, name_);
     const auto require = [](const char* option, const std::string& here, const std::string& there) {
       if (!here.empty() && here != there)
         throw std::invalid_argument(fmt::format(
@@ -153,8 +150,7 @@ class FleetWorker {
     require("--output", a_.output, found.names.output);
     fleet::require_no_contradiction(*found.records.fleet, a_.settings);
     partitions_ = fleet::check_topics(
-        admin, found.names, a_.snapshot_every > 0 ? a_.snapshot_every : fleet::usual_replay,
-        say_to_people);
+        admin, found.names, a_.snapshot_every > 0 ? a_.snapshot_every : fleet::usual_replay);
     return found;
   }
 
@@ -164,11 +160,11 @@ class FleetWorker {
     if (records.schema) return true;
     const auto found = fleet::find_schema(log, fields(), options_.stop, say_to_people);
     if (!found) return false;
-    records = fleet::read_records(configuration_, fleet_.names, say_to_people);
+    const kafka::Admin admin(configuration_, say_to_people);
+    records = fleet::read_records(admin, fleet_.names);
     if (!records.schema)
-      records = fleet::append_record(configuration_, fleet_.names,
-                                     fleet::propose(*records.fleet, *found, say_to_people),
-                                     say_to_people);
+      records = fleet::append_record(admin, fleet_.names,
+                                     fleet::propose(*records.fleet, *found, say_to_people));
     for (const std::string& remark : remarks(records.schema->schema)) say_to_people(remark);
     return true;
   }

@@ -1,13 +1,14 @@
 // kalstream top: watches a running `kalstream stream`, or a stream of `kalstream serve`.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <poll.h>
 #include <sys/ioctl.h>
-#include <sys/select.h>
+#include <sys/signalfd.h>
 #include <termios.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <csignal>
@@ -21,6 +22,7 @@
 #include "commands.h"
 #include "monitor/metrics_server.h"
 #include "monitor/top_view.h"
+#include "system/system.h"
 #include "view/progress.h"
 #include "view/table.h"
 
@@ -84,60 +86,46 @@ StreamStatus look(const TopArguments& a) {
   }
 }
 
-volatile std::sig_atomic_t stop_signal = 0;
-volatile std::sig_atomic_t suspend_signal = 0;
-
-void note_stop(int signal) { stop_signal = signal; }
-void note_suspend(int) { suspend_signal = 1; }
-void note_nothing(int) {}  // to be woken is enough
-
-/// Signals arrive only while wait() waits, and end it; with a screen, also those that matter to
-/// one.
+/// Signals that end it, and with a screen also those that matter to one, arrive only while wait()
+/// waits.
 class Signals {
  public:
   explicit Signals(bool screen) {
     sigset_t ours;
     sigemptyset(&ours);
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGWINCH}) {
-      if (!screen && (signal == SIGTSTP || signal == SIGWINCH)) continue;
-      struct sigaction action {};
-      action.sa_handler = signal == SIGTSTP    ? note_suspend
-                          : signal == SIGWINCH ? note_nothing
-                                               : note_stop;
-      sigaction(signal, &action, nullptr);
-      sigaddset(&ours, signal);
-    }
-    sigprocmask(SIG_BLOCK, &ours, &outside_);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGWINCH})
+      if (screen || (signal != SIGTSTP && signal != SIGWINCH)) sigaddset(&ours, signal);
+    sigprocmask(SIG_BLOCK, &ours, nullptr);
+    descriptor_ = Descriptor(System::real(), signalfd(-1, &ours, SFD_CLOEXEC));
   }
 
   /// What ended a wait.
   struct Woken {
-    char key = 0;       ///< 0: none
-    bool gone = false;  ///< the terminal is not there any more
+    char key = 0;          ///< 0: none
+    bool ends = false;     ///< asked to, by a signal, or the terminal is not there any more
+    bool suspend = false;  ///< asked to
   };
 
   /// Until then, or a key or a signal comes.
   Woken wait(Clock::time_point until, bool keys) const {
-    const auto left = std::max(until - Clock::now(), Clock::duration::zero());
-    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(left);
-    timespec timeout{};
-    timeout.tv_sec = seconds.count();
-    timeout.tv_nsec = std::chrono::nanoseconds(left - seconds).count();
-    fd_set input;
-    FD_ZERO(&input);
-    if (keys) FD_SET(STDIN_FILENO, &input);
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
+    std::array<pollfd, 2> polled{
+        {{.fd = descriptor_.get(), .events = POLLIN, .revents = 0},
+         {.fd = keys ? STDIN_FILENO : -1, .events = POLLIN, .revents = 0}}};
     Woken woken;
-    const int ready = pselect(STDIN_FILENO + 1, &input, nullptr, nullptr, &timeout, &outside_);
-    if (ready > 0) woken.gone = read(STDIN_FILENO, &woken.key, 1) != 1;
-    // A signal that came while there was something to read has not been delivered by pselect.
-    sigset_t ours;
-    sigprocmask(SIG_SETMASK, &outside_, &ours);
-    sigprocmask(SIG_SETMASK, &ours, nullptr);
+    if (poll(polled.data(), polled.size(), std::max(0, static_cast<int>(left.count()))) <= 0)
+      return woken;
+    if (polled[1].revents != 0) woken.ends = read(STDIN_FILENO, &woken.key, 1) != 1;
+    if (polled[0].revents == 0) return woken;
+    signalfd_siginfo signal{};
+    if (read(descriptor_.get(), &signal, sizeof(signal)) != sizeof(signal)) return woken;
+    woken.suspend = signal.ssi_signo == SIGTSTP;
+    woken.ends = woken.ends || (!woken.suspend && signal.ssi_signo != SIGWINCH);
     return woken;
   }
 
  private:
-  sigset_t outside_;
+  Descriptor descriptor_{System::real(), -1};
 };
 
 /// The terminal's other screen, without a cursor; keys are not shown. As it was, afterwards.
@@ -263,8 +251,8 @@ void log_lines(Lookout& lookout, const Signals& signals, const TopArguments& a) 
     if (!waiting) fmt::print("{}\n", top_line(lookout.status()));
     if (std::fflush(stdout) != 0) throw std::runtime_error("standard output cannot be written");
     next += std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(a.every));
-    while (stop_signal == 0 && Clock::now() < next) signals.wait(next, false);
-    if (stop_signal != 0) return;
+    while (Clock::now() < next)
+      if (signals.wait(next, false).ends) return;
     const bool answered = lookout.look_again();
     if (!answered && !waiting) fmt::print("{}\n", lookout.context().trouble);
     waiting = !answered;
@@ -279,12 +267,9 @@ void show_screen(Lookout& lookout, const Signals& signals, const TopArguments& a
       const winsize size = terminal_size();
       if (!screen.draw(top_view(lookout.status(), lookout.context(), size.ws_col - 1, size.ws_row)))
         return;
-      const auto [key, gone] = signals.wait(next, screen.keys());
-      if (stop_signal != 0 || gone || key == 'q' || key == 'Q') return;
-      if (suspend_signal != 0) {
-        suspend_signal = 0;
-        screen.suspend();
-      }
+      const auto [key, ends, suspend] = signals.wait(next, screen.keys());
+      if (ends || key == 'q' || key == 'Q') return;
+      if (suspend) screen.suspend();
     }
     lookout.look_again();
     next = std::max(next, Clock::now() - std::chrono::seconds(1));  // no hurry after a long wait

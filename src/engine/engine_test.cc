@@ -11,7 +11,7 @@
 #include "lines/record_reader.h"
 #include "schema/dataset.h"
 #include "schema/rules.h"
-#include "stores/memory_store.h"
+#include "stores/memory_store_test_support.h"
 
 namespace kalstream {
 namespace {

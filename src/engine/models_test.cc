@@ -7,7 +7,7 @@
 
 #include "engine/checkpoint.h"
 #include "kalstream/snapshot.h"
-#include "stores/memory_store.h"
+#include "stores/memory_store_test_support.h"
 
 namespace kalstream {
 namespace {

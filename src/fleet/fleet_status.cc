@@ -6,8 +6,9 @@
 #include <chrono>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
-#include "kafka/reading.h"
+#include "kafka/consumer.h"
 #include "view/table.h"
 
 namespace kalstream::fleet {
@@ -17,18 +18,6 @@ using StatusJson = nlohmann::ordered_json;
 
 constexpr double long_silence = 10;  // seconds; a worker tells every second
 constexpr std::size_t most_slow_keys = 5;
-
-// What a worker does not say, or says otherwise, is left as it is.
-template <typename T>
-void take(const StatusJson& json, const char* name, T& to) {
-  const auto at = json.find(name);
-  if (at == json.end()) return;
-  if constexpr (std::is_same_v<T, std::string>) {
-    if (at->is_string()) to = at->template get<T>();
-  } else {
-    if (at->is_number()) to = at->template get<T>();
-  }
-}
 
 // A member that is not static has no instance.
 std::string name_of(const kafka::Member& member) {
@@ -42,15 +31,13 @@ std::string bytes_text(std::uint64_t bytes) {
 }  // namespace
 
 std::int64_t FleetStatus::lag() const {
-  std::int64_t sum = 0;
-  for (const Partition& p : partitions) sum += p.lag;
-  return sum;
+  return std::transform_reduce(partitions.begin(), partitions.end(), std::int64_t{0}, std::plus(),
+                               [](const Partition& p) { return p.lag; });
 }
 
 std::uint64_t FleetStatus::models() const {
-  std::uint64_t sum = 0;
-  for (const Partition& p : partitions) sum += p.models;
-  return sum;
+  return std::transform_reduce(partitions.begin(), partitions.end(), std::uint64_t{0}, std::plus(),
+                               [](const Partition& p) { return p.models; });
 }
 
 FleetStatus status_of(const KnownFleet& fleet, const kafka::Group& group,
@@ -88,73 +75,49 @@ FleetStatus status_of(const KnownFleet& fleet, const kafka::Group& group,
     FleetStatus::Worker& worker = workers[name_of(member)];
     worker.is_member = true;
     worker.host = member.host;
-    worker.partitions = member.partitions.size();
+    worker.assigned = member.partitions.size();
     for (const kafka::TopicPartition& p : member.partitions)
       if (auto* const to = partition(p.partition)) to->worker = name_of(member);
   }
   for (const WorkerWord& word : words) {
-    const StatusJson json = StatusJson::parse(word.json, nullptr, /*allow_exceptions=*/false);
-    if (!json.is_object()) continue;
+    if (!nlohmann::json::accept(word.json)) continue;
     FleetStatus::Worker& worker = workers[word.instance];
-    std::int64_t told_ms = now_ms;
-    take(json, "time_ms", told_ms);
-    worker.silent_seconds = std::max(0.0, static_cast<double>(now_ms - told_ms) / 1000);
-    take(json, "host", worker.host);
-    take(json, "models", worker.models);
-    take(json, "models_in_memory", worker.models_in_memory);
-    take(json, "memory_bytes", worker.memory_bytes);
-    take(json, "inputs_per_s", worker.inputs_per_second);
-    take(json, "inputs", worker.inputs);
-    take(json, "refused", worker.refused);
-    take(json, "transactions", worker.transactions);
-    take(json, "aborts", worker.aborts);
-    take(json, "state_bytes", worker.state_bytes);
-    take(json, "uptime_s", worker.uptime_seconds);
-    take(json, "version", worker.version);
+    worker.time_ms = now_ms;
+    read_json(word.json, worker);
+    worker.silent_seconds = std::max(0.0, static_cast<double>(now_ms - worker.time_ms) / 1000);
     if (!worker.is_member) continue;  // what it says of partitions and keys is past
-    if (const auto list = json.find("partitions"); list != json.end() && list->is_array())
-      for (const StatusJson& told : *list) {
-        std::int32_t number = -1;
-        take(told, "partition", number);
-        auto* const to = partition(number);
-        if (to == nullptr || to->worker != word.instance) continue;
-        take(told, "phase", to->phase);
-        take(told, "to_replay", to->to_replay);
-        take(told, "models", to->models);
-      }
-    if (const auto list = json.find("slowest"); list != json.end() && list->is_array())
-      for (const StatusJson& told : *list) {
-        FleetStatus::SlowKey slow{.key = {}, .worker = word.instance};
-        take(told, "key", slow.key);
-        take(told, "us", slow.us);
-        status.slowest.push_back(std::move(slow));
-      }
+    for (const PartitionStatus& told : worker.partitions) {
+      auto* const to = partition(told.partition);
+      if (to == nullptr || to->worker != word.instance) continue;
+      to->phase = told.phase;
+      to->to_replay = told.to_replay;
+      to->models = told.models;
+    }
+    for (const SlowKey& slow : worker.slowest) status.slowest.push_back({slow, word.instance});
   }
   for (auto& [name, worker] : workers) {
     worker.instance = name;
     status.workers.push_back(std::move(worker));
   }
-  std::ranges::stable_sort(status.slowest, std::greater(), &FleetStatus::SlowKey::us);
+  std::ranges::stable_sort(status.slowest, std::greater(), &SlowKey::seconds);
   if (status.slowest.size() > most_slow_keys) status.slowest.resize(most_slow_keys);
   return status;
 }
 
-FleetStatus look_at(const kafka::Configuration& configuration, kafka::Admin& admin,
-                    const KnownFleet& fleet, const Say& say) {
+FleetStatus look_at(kafka::Admin& admin, const KnownFleet& fleet) {
   const auto input = admin.describe(fleet.names.input);
   std::vector<kafka::TopicPartition> partitions;
   for (std::int32_t p = 0; input && p < input->partitions; ++p)
     partitions.push_back({fleet.names.input, p, kafka::TopicPartition::end});
   std::map<std::string, std::string> words;
-  kafka::read_topic(configuration, fleet.names.workers, {0}, say,
-                    [&](const kafka::Message& message) {
-                      if (!message.key()) return;
-                      const std::string instance(*message.key());
-                      if (message.value())
-                        words[instance] = *message.value();
-                      else
-                        words.erase(instance);
-                    });
+  kafka::read_topic(admin, fleet.names.workers, {0}, [&](const kafka::Message& message) {
+    if (!message.key()) return;
+    const std::string instance(*message.key());
+    if (message.value())
+      words[instance] = *message.value();
+    else
+      words.erase(instance);
+  });
   std::vector<WorkerWord> last_words;
   for (auto& [instance, json] : words) last_words.push_back({instance, std::move(json)});
   const auto now = std::chrono::duration_cast<std::chrono::milliseconds>(
@@ -183,7 +146,7 @@ std::string to_json(const FleetStatus& status) {
                        {"member", w.is_member},
                        {"silent_s", w.silent_seconds},
                        {"uptime_s", w.uptime_seconds},
-                       {"partitions", w.partitions},
+                       {"partitions", w.assigned},
                        {"models", w.models},
                        {"models_in_memory", w.models_in_memory},
                        {"memory_bytes", w.memory_bytes},
@@ -195,7 +158,7 @@ std::string to_json(const FleetStatus& status) {
                        {"state_bytes", w.state_bytes}});
   StatusJson slowest = StatusJson::array();
   for (const auto& s : status.slowest)
-    slowest.push_back({{"key", s.key}, {"worker", s.worker}, {"us", s.us}});
+    slowest.push_back({{"key", s.key}, {"worker", s.worker}, {"us", microseconds(s.seconds)}});
   const StatusJson json{{"name", status.name},
                         {"input", status.input},
                         {"output", status.output},
@@ -238,7 +201,7 @@ std::string to_text(const FleetStatus& status, bool colours) {
                        {"", Align::left}});
   for (const auto& w : status.workers)
     workers.add_row(
-        {view::one_line(w.instance), view::one_line(w.host), std::to_string(w.partitions),
+        {view::one_line(w.instance), view::one_line(w.host), std::to_string(w.assigned),
          std::to_string(w.models), std::to_string(w.models_in_memory), bytes_text(w.memory_bytes),
          fmt::format("{:.0f}", w.inputs_per_second), std::to_string(w.refused),
          std::to_string(w.aborts),
@@ -268,7 +231,7 @@ std::string to_text(const FleetStatus& status, bool colours) {
     view::Table slowest({{"slowest key", Align::left}, {"time"}, {"worker", Align::left}});
     for (const auto& s : status.slowest)
       slowest.add_row(
-          {view::one_line(s.key), view::format_seconds(s.us / 1e6), view::one_line(s.worker)});
+          {view::one_line(s.key), view::format_seconds(s.seconds), view::one_line(s.worker)});
     text += "\n" + slowest.to_text(colours);
   }
   return text;

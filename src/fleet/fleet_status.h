@@ -2,11 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "fleet/topics.h"
+#include "fleet/worker_status.h"
 #include "kafka/admin.h"
 
 namespace kalstream::fleet {
@@ -22,28 +22,13 @@ struct FleetStatus {
     std::int64_t to_replay = 0;
     std::uint64_t models = 0;
   };
-  struct Worker {
-    std::string instance;
-    std::string host;
-    bool is_member = false;      ///< of the group, now
-    double silent_seconds = 0;   ///< since its last word
-    std::size_t partitions = 0;  ///< that the group has given it
-    std::uint64_t models = 0;
-    std::uint64_t models_in_memory = 0;
-    std::uint64_t memory_bytes = 0;
-    double inputs_per_second = 0;
-    std::uint64_t inputs = 0;
-    std::uint64_t refused = 0;
-    std::uint64_t transactions = 0;
-    std::uint64_t aborts = 0;
-    std::uint64_t state_bytes = 0;
-    double uptime_seconds = 0;
-    std::string version;
+  struct Worker : WorkerStatus {  ///< as it said last
+    bool is_member = false;       ///< of the group, now
+    double silent_seconds = 0;    ///< since its last word
+    std::size_t assigned = 0;     ///< partitions that the group has given it
   };
-  struct SlowKey {
-    std::string key;
+  struct SlowKey : fleet::SlowKey {
     std::string worker;
-    double us = 0;
   };
 
   std::string name;
@@ -73,8 +58,7 @@ FleetStatus status_of(const KnownFleet& fleet, const kafka::Group& group,
                       const std::vector<WorkerWord>& words, std::int64_t now_ms);
 
 /// Asks the cluster for all that.
-FleetStatus look_at(const kafka::Configuration& configuration, kafka::Admin& admin,
-                    const KnownFleet& fleet, const Say& say);
+FleetStatus look_at(kafka::Admin& admin, const KnownFleet& fleet);
 
 std::string to_json(const FleetStatus& status);
 /// For a terminal.

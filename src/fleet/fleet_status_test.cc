@@ -14,10 +14,9 @@ FleetStatus example() {
       .state = "Stable",
       .members = {{.id = "x-1",
                    .instance = "one",
-                   .client = "kalstream",
                    .host = "/127.0.0.1",
                    .partitions = {{"readings", 0}, {"readings", 2}}},
-                  {.id = "x-2", .instance = "", .client = "c", .host = "h", .partitions = {}}}};
+                  {.id = "x-2", .instance = "", .host = "h", .partitions = {}}}};
   const std::vector<kafka::TopicPartition> committed{
       {"readings", 0, 90}, {"readings", 1, kafka::TopicPartition::no_offset}, {"readings", 2, 7}};
   const std::vector<kafka::TopicPartition> ends{
@@ -52,7 +51,7 @@ TEST(FleetStatus, PutsTogetherWhatIsKnown) {
   EXPECT_FALSE(status.workers[0].is_member);
   EXPECT_EQ(status.workers[0].silent_seconds, 59);
   EXPECT_EQ(status.workers[1].instance, "one");
-  EXPECT_EQ(status.workers[1].partitions, 2);
+  EXPECT_EQ(status.workers[1].assigned, 2);
   EXPECT_EQ(status.workers[1].inputs_per_second, 3.5);
   EXPECT_EQ(status.workers[2].instance, "x-2");
   ASSERT_EQ(status.slowest.size(), 2) << "those of a worker that is gone are past";

@@ -12,12 +12,12 @@
 
 #include "core/envelope.h"
 #include "core/rng.h"
-#include "fleet/memory_log.h"
+#include "fleet/memory_log_test_support.h"
 #include "fleet/worker.h"
 #include "schema/dataset.h"
 #include "schema/rules.h"
 #include "settings/stream_settings.h"
-#include "stores/memory_store.h"
+#include "stores/memory_store_test_support.h"
 #include "temporary_folder.h"
 
 namespace kalstream::fleet {

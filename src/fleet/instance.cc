@@ -31,6 +31,11 @@ std::string file_name(std::string name) {
 
 }  // namespace
 
+std::string host_name() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "here";
+}
+
 fs::path default_cache(const std::string& fleet) {
   return fs::temp_directory_path() / fmt::format("kalstream-fleet-{}", ::getuid()) /
          file_name(fleet);
@@ -55,11 +60,9 @@ Instance take_instance(const std::string& name, const fs::path& cache) {
                       name, why));
     return instance;
   }
-  std::array<char, 256> host{};
-  ::gethostname(host.data(), host.size() - 1);
+  const std::string host = host_name();
   for (int n = 1; n <= most; ++n)
-    if (Instance instance = take(fmt::format("{}-{}", host.data(), n)); instance.lock)
-      return instance;
+    if (Instance instance = take(fmt::format("{}-{}", host, n)); instance.lock) return instance;
   throw std::runtime_error("there is no name left for a worker: " + why);
 }
 

@@ -21,6 +21,9 @@ struct Instance {
 /// name is in use, or the folder cannot be.
 Instance take_instance(const std::string& name, const std::filesystem::path& cache);
 
+/// Of this machine.
+std::string host_name();
+
 /// Where a fleet of this name keeps what can be had again, if nobody says where.
 std::filesystem::path default_cache(const std::string& fleet);
 

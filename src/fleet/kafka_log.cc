@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <array>
 
-#include "fleet/names.h"
-
 namespace kalstream::fleet {
 
 using namespace std::chrono_literals;
@@ -20,29 +18,26 @@ struct KafkaLog::Member final : Membership {
 
 namespace {
 
-void by_default(kafka::Configuration& configuration, const char* name, const std::string& value) {
-  if (configuration.value(name).empty()) configuration.set(name, value);
-}
-
 // Cooperative assignment loses and repeats partitions in older clients.
 constexpr int sound_cooperative = 0x020a00ff;
 
 kafka::Configuration of_member(kafka::Configuration configuration, const TopicNames& names,
                                const std::string& instance) {
-  by_default(configuration, "session.timeout.ms", "6000");
-  by_default(configuration, "heartbeat.interval.ms", "1000");
-  by_default(configuration, "partition.assignment.strategy",
-             rd_kafka_version() >= sound_cooperative ? "cooperative-sticky" : "range");
-  return configuration.set("group.id", names.group).set("group.instance.id", instance);
+  return configuration.set_default("session.timeout.ms", "6000")
+      .set_default("heartbeat.interval.ms", "1000")
+      .set_default("partition.assignment.strategy",
+                   rd_kafka_version() >= sound_cooperative ? "cooperative-sticky" : "range")
+      .set("group.id", names.group)
+      .set("group.instance.id", instance);
 }
 
 kafka::Configuration of_producer(kafka::Configuration configuration, const TopicNames& names,
                                  const std::string& instance) {
-  by_default(configuration, "linger.ms", "0");
-  by_default(configuration, "transaction.timeout.ms", "60000");
-  by_default(configuration, "queue.buffering.max.messages", "200000");
-  by_default(configuration, "queue.buffering.max.kbytes", "262144");
-  return configuration.set("transactional.id", names.group + '-' + instance);
+  return configuration.set_default("linger.ms", "0")
+      .set_default("transaction.timeout.ms", "60000")
+      .set_default("queue.buffering.max.messages", "200000")
+      .set_default("queue.buffering.max.kbytes", "262144")
+      .set("transactional.id", names.group + '-' + instance);
 }
 
 std::vector<int> numbers_of(const std::vector<kafka::TopicPartition>& partitions) {

@@ -9,9 +9,8 @@
 #include "core/envelope.h"
 #include "engine/checkpoint.h"
 #include "engine/learnt.h"
-#include "fleet/names.h"
+#include "fleet/log.h"
 #include "kafka/producer.h"
-#include "kafka/reading.h"
 #include "kalstream/snapshot.h"
 #include "schema/dataset.h"
 
@@ -34,22 +33,20 @@ std::int64_t offset_in(const kafka::Message& message, const char* header) {
   return offset;
 }
 
-std::optional<StoredModel> find_in(const kafka::Configuration& configuration,
-                                   const KnownFleet& fleet,
+std::optional<StoredModel> find_in(const kafka::Admin& admin, const KnownFleet& fleet,
                                    const std::vector<std::int32_t>& partitions,
-                                   const std::string& key, const Say& say) {
+                                   const std::string& key) {
   std::optional<StoredModel> found;
-  kafka::read_topic(configuration, fleet.names.state, partitions, say,
-                    [&](const kafka::Message& message) {
-                      if (message.key() != key) return;
-                      if (!message.value()) {
-                        if (found && found->partition == message.partition()) found.reset();
-                        return;
-                      }
-                      const auto bytes = as_bytes(*message.value());
-                      found = {message.partition(), offset_in(message, included_header),
-                               Bytes(bytes.begin(), bytes.end())};
-                    });
+  kafka::read_topic(admin, fleet.names.state, partitions, [&](const kafka::Message& message) {
+    if (message.key() != key) return;
+    if (!message.value()) {
+      if (found && found->partition == message.partition()) found.reset();
+      return;
+    }
+    const auto bytes = as_bytes(*message.value());
+    found = {message.partition(), offset_in(message, included_header),
+             Bytes(bytes.begin(), bytes.end())};
+  });
   return found;
 }
 
@@ -60,31 +57,29 @@ std::int32_t partitions_of(kafka::Admin& admin, const std::string& topic) {
 }
 
 // First where most clients put the key, which is soon read; then wherever else it may be.
-std::optional<StoredModel> find_model(const kafka::Configuration& configuration,
-                                      kafka::Admin& admin, const KnownFleet& fleet,
-                                      const std::string& key, const Say& say) {
+std::optional<StoredModel> find_model(kafka::Admin& admin, const KnownFleet& fleet,
+                                      const std::string& key) {
   const std::int32_t partitions = partitions_of(admin, fleet.names.state);
   const std::int32_t likely = kafka::partition_of(key, partitions);
-  auto found = find_in(configuration, fleet, {likely}, key, say);
+  auto found = find_in(admin, fleet, {likely}, key);
   if (found || partitions == 1) return found;
   std::vector<std::int32_t> others(static_cast<std::size_t>(partitions));
   std::iota(others.begin(), others.end(), 0);
   std::erase(others, likely);
-  return find_in(configuration, fleet, others, key, say);
+  return find_in(admin, fleet, others, key);
 }
 
-std::int64_t inputs_since(const kafka::Configuration& configuration, kafka::Admin& admin,
-                          const KnownFleet& fleet, const StoredModel& model, const std::string& key,
-                          const Say& say) {
+std::int64_t inputs_since(kafka::Admin& admin, const KnownFleet& fleet, const StoredModel& model,
+                          const std::string& key) {
   const kafka::TopicPartition place{fleet.names.input, model.partition};
   const auto committed = admin.group_offsets(fleet.names.group, {place});
   if (committed.empty() || committed[0].offset <= model.included) return 0;
   const auto first = admin.offsets_at(
       {{place.topic, place.partition, kafka::TopicPartition::beginning}}, std::chrono::seconds(10));
   std::int64_t count = 0;
-  kafka::read_range(configuration,
+  kafka::read_range(admin,
                     {place.topic, place.partition, std::max(model.included, first[0].offset)},
-                    committed[0].offset, say,
+                    committed[0].offset,
                     [&](const kafka::Message& message) { count += message.key() == key ? 1 : 0; });
   return count;
 }
@@ -113,21 +108,19 @@ Bytes with_schema(const Bytes& state, const KnownFleet& fleet) {
 
 }  // namespace
 
-std::optional<ExportedModel> export_model(const kafka::Configuration& configuration,
-                                          kafka::Admin& admin, const KnownFleet& fleet,
-                                          const std::string& key, const Say& say) {
-  const auto found = find_model(configuration, admin, fleet, key, say);
+std::optional<ExportedModel> export_model(kafka::Admin& admin, const KnownFleet& fleet,
+                                          const std::string& key) {
+  const auto found = find_model(admin, fleet, key);
   if (!found) return {};
   learnt_of(found->value);  // throws if it is damaged
   return ExportedModel{.partition = found->partition,
                        .included = found->included,
-                       .behind = inputs_since(configuration, admin, fleet, *found, key, say),
+                       .behind = inputs_since(admin, fleet, *found, key),
                        .checkpoint = with_schema(found->value, fleet)};
 }
 
-ImportedAt import_model(const kafka::Configuration& configuration, kafka::Admin& admin,
-                        const KnownFleet& fleet, const std::string& key, const Bytes& model,
-                        const Say& say) {
+ImportedAt import_model(kafka::Admin& admin, const KnownFleet& fleet, const std::string& key,
+                        const Bytes& model) {
   const Learnt learnt = learnt_of(model);
   if (fleet.records.schema) {
     const Schema& schema = fleet.records.schema->schema;
@@ -138,31 +131,19 @@ ImportedAt import_model(const kafka::Configuration& configuration, kafka::Admin&
                                       learnt.learner->inputs(), learnt.learner->outputs(),
                                       schema.inputs(), schema.outputs()));
   }
-  const auto found = find_model(configuration, admin, fleet, key, say);
-  ImportedAt at{
-      .partition = found ? found->partition
-                         : kafka::partition_of(key, partitions_of(admin, fleet.names.input)),
-      .offset = -1};
-  int error = 0;
-  kafka::Producer producer(
-      configuration,
-      [&](const kafka::Delivery& delivery) {
-        error = delivery.error;
-        at.offset = delivery.offset;
-      },
-      say);
+  const auto found = find_model(admin, fleet, key);
+  const std::int32_t partition =
+      found ? found->partition : kafka::partition_of(key, partitions_of(admin, fleet.names.input));
   const std::vector<kafka::Header> headers{{import_header, "1"}};
-  producer.produce({.topic = fleet.names.input,
-                    .partition = at.partition,
-                    .key = key,
-                    .value = as_text(model),
-                    .headers = headers});
-  if (!producer.flush(std::chrono::seconds(30)) || error != 0)
-    throw kafka::KafkaError(
-        error, kafka::KafkaError::Kind::plain,
-        fmt::format("the model cannot be written to {} [{}]: {}{}", fleet.names.input, at.partition,
-                    error == 0 ? "no answer" : kafka::name_of(error), kafka::advice_for(error)));
-  return at;
+  const kafka::Delivery delivery = kafka::write_one(
+      admin,
+      {.topic = fleet.names.input,
+       .partition = partition,
+       .key = key,
+       .value = as_text(model),
+       .headers = headers},
+      fmt::format("the model cannot be written to {} [{}]", fleet.names.input, partition));
+  return {.partition = partition, .offset = delivery.offset};
 }
 
 }  // namespace kalstream::fleet

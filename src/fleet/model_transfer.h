@@ -20,9 +20,8 @@ struct ExportedModel {
 
 /// Reads the topic of states, where other keys are, too: that may take a while. Nothing if there is
 /// no snapshot of the key. Throws DataError if it is damaged.
-std::optional<ExportedModel> export_model(const kafka::Configuration& configuration,
-                                          kafka::Admin& admin, const KnownFleet& fleet,
-                                          const std::string& key, const Say& say);
+std::optional<ExportedModel> export_model(kafka::Admin& admin, const KnownFleet& fleet,
+                                          const std::string& key);
 
 /// Where a model was sent to.
 struct ImportedAt {
@@ -33,8 +32,7 @@ struct ImportedAt {
 /// Sends the model through the input, so that it takes its place between those samples that come
 /// before it and those after. Into the partition where the key has a model, else the one that
 /// Kafka's clients in Java would choose. Throws SnapshotError unless it is a model for this fleet.
-ImportedAt import_model(const kafka::Configuration& configuration, kafka::Admin& admin,
-                        const KnownFleet& fleet, const std::string& key, const Bytes& model,
-                        const Say& say);
+ImportedAt import_model(kafka::Admin& admin, const KnownFleet& fleet, const std::string& key,
+                        const Bytes& model);
 
 }  // namespace kalstream::fleet

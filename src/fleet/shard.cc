@@ -3,13 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "core/envelope.h"
 #include "core/hash.h"
 #include "core/workers.h"
-#include "fleet/names.h"
 #include "kalstream/snapshot.h"
 
 namespace kalstream::fleet {
@@ -342,7 +340,6 @@ std::size_t Shard::add_snapshot(Entry& key, std::vector<Message>& to) {
   else
     throw std::logic_error("a key is known, but not its model");
   saved(key, next_);
-  ++snapshots_;
   to.push_back({.topic = Topic::state,
                 .partition = partition_,
                 .key = key.first,

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -78,7 +77,6 @@ class Shard final : private StreamListener {
   Offset to_replay() const;
 
   std::size_t models() const { return keys_.size(); }
-  std::uint64_t snapshots() const { return snapshots_; }
   std::uint64_t replayed() const { return replayed_; }
   std::uint64_t memory() const;  ///< of models and what is known of them
   void set_memory_beside(std::uint64_t bytes);
@@ -155,7 +153,6 @@ class Shard final : private StreamListener {
   std::set<std::pair<Offset, Entry*>> open_;  // by the first input that is in no snapshot
   std::set<std::pair<Offset, Entry*>> due_;   // by when their snapshot is
   Offset snapshot_every_ = 10'000;
-  std::uint64_t snapshots_ = 0;
   std::uint64_t replayed_ = 0;
 };
 

@@ -5,8 +5,6 @@
 
 #include <ctime>
 
-#include "fleet/names.h"
-
 namespace kalstream::fleet {
 
 namespace {

@@ -6,17 +6,18 @@
 namespace kalstream::fleet {
 
 void Tally::count_answer(std::string_view key, double took) {
-  ++inputs_;
+  ++counted_.inputs;
   work_.record(took);
   constexpr std::size_t enough = 5;
-  if (slow_.size() == enough && took <= slow_.back().seconds) return;
-  const auto same = std::ranges::find(slow_, key, &SlowKey::key);
-  if (same != slow_.end())
+  std::vector<SlowKey>& slowest = counted_.slowest;
+  if (slowest.size() == enough && took <= slowest.back().seconds) return;
+  const auto same = std::ranges::find(slowest, key, &SlowKey::key);
+  if (same != slowest.end())
     same->seconds = std::max(same->seconds, took);
   else
-    slow_.push_back({std::string(key), took});
-  std::ranges::sort(slow_, std::greater{}, &SlowKey::seconds);
-  if (slow_.size() > enough) slow_.pop_back();
+    slowest.push_back({std::string(key), took});
+  std::ranges::sort(slowest, std::greater{}, &SlowKey::seconds);
+  if (slowest.size() > enough) slowest.pop_back();
 }
 
 // A mean over some 10,000 inputs.
@@ -29,15 +30,15 @@ void Tally::count_work(std::size_t inputs, double took) {
 }
 
 void Tally::count_restore(double took, std::uint64_t replayed) {
-  ++restores_;
-  restore_seconds_ = took;
-  replayed_ += replayed;
+  ++counted_.restores;
+  counted_.restore_seconds = took;
+  counted_.replayed += replayed;
 }
 
 void Tally::count_messages(std::span<const Message> messages) {
   for (const Message& m : messages) {
-    refused_ += m.topic == Topic::dead ? 1 : 0;
-    snapshots_ += m.topic == Topic::state && (m.value || m.image) ? 1 : 0;
+    counted_.refused += m.topic == Topic::dead ? 1 : 0;
+    counted_.snapshots += m.topic == Topic::state && (m.value || m.image) ? 1 : 0;
   }
 }
 
@@ -45,25 +46,19 @@ bool Tally::a_second_has_passed() {
   const auto now = Clock::now();
   const double since = seconds(now - second_begun_);
   if (since < 1) return false;
-  inputs_per_second_ = static_cast<double>(inputs_ - inputs_before_) / since;
+  counted_.inputs_per_second = static_cast<double>(counted_.inputs - inputs_before_) / since;
   is_busy_ = busy_seconds_ > 0.5 * since;
-  inputs_before_ = inputs_;
+  inputs_before_ = counted_.inputs;
   busy_seconds_ = 0;
   second_begun_ = now;
   return true;
 }
 
-void Tally::tell(WorkerStatus& s) const {
-  s.uptime_seconds = seconds(Clock::now() - started_);
-  s.slowest = slow_;
-  s.inputs = inputs_;
-  s.refused = refused_;
-  s.inputs_per_second = inputs_per_second_;
-  s.replayed = replayed_;
-  s.restores = restores_;
-  s.restore_seconds = restore_seconds_;
-  s.snapshots = snapshots_;
-  s.work = work_.summary();
+WorkerStatus Tally::status() const {
+  WorkerStatus status = counted_;
+  status.uptime_seconds = seconds(Clock::now() - started_);
+  status.work = work_.summary();
+  return status;
 }
 
 }  // namespace kalstream::fleet

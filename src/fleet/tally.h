@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
-#include <vector>
 
 #include "fleet/log.h"
 #include "fleet/worker_status.h"
@@ -27,12 +26,13 @@ class Tally {
 
   /// Once a second; then rates are those of that second.
   bool a_second_has_passed();
-  void forget_slow() { slow_.clear(); }
+  void forget_slow() { counted_.slowest.clear(); }
 
   double seconds_per_input() const { return seconds_per_input_; }  ///< lately; 0: not known yet
   bool is_busy() const { return is_busy_; }  ///< more than half of the last second
 
-  void tell(WorkerStatus& status) const;
+  /// What is counted here; the rest is left open.
+  WorkerStatus status() const;
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -41,17 +41,10 @@ class Tally {
   Clock::time_point second_begun_ = started_;
   std::uint64_t inputs_before_ = 0;  // this second
   double busy_seconds_ = 0;          // of this second
-  double inputs_per_second_ = 0;
   double seconds_per_input_ = 0;
   bool is_busy_ = false;
   LatencyHistogram work_;
-  std::vector<SlowKey> slow_;  // slowest first
-  std::uint64_t inputs_ = 0;
-  std::uint64_t refused_ = 0;
-  std::uint64_t replayed_ = 0;
-  std::uint64_t restores_ = 0;
-  double restore_seconds_ = 0;
-  std::uint64_t snapshots_ = 0;
+  WorkerStatus counted_;  // its slowest keys: the slowest first
 };
 
 }  // namespace kalstream::fleet

@@ -7,27 +7,21 @@
 namespace kalstream::fleet {
 namespace {
 
-WorkerStatus told(const Tally& tally) {
-  WorkerStatus status;
-  tally.tell(status);
-  return status;
-}
-
 TEST(Tally, KnowsTheSlowestKeysOfLate) {
   Tally tally;
   for (int k = 1; k <= 9; ++k) tally.count_answer("key " + std::to_string(k), k);
   tally.count_answer("key 6", 20);
   tally.count_answer("key 9", 1);  // its slowest counts
-  const auto slowest = told(tally).slowest;
+  const auto slowest = tally.status().slowest;
   ASSERT_EQ(slowest.size(), 5);
   EXPECT_EQ(slowest[0].key, "key 6");
   EXPECT_EQ(slowest[0].seconds, 20);
   EXPECT_EQ(slowest[1].key, "key 9");
   EXPECT_EQ(slowest[1].seconds, 9);
   EXPECT_EQ(slowest[4].key, "key 5");
-  EXPECT_EQ(told(tally).inputs, 11);
+  EXPECT_EQ(tally.status().inputs, 11);
   tally.forget_slow();
-  EXPECT_TRUE(told(tally).slowest.empty());
+  EXPECT_TRUE(tally.status().slowest.empty());
 }
 
 TEST(Tally, TheTimeOfAnInputFollowsSlowly) {
@@ -49,7 +43,7 @@ TEST(Tally, CountsWhatIsGivenToBeCommitted) {
                                          {.topic = Topic::state, .key = "b"}}};  // forgotten
   tally.count_messages(messages);
   tally.count_restore(0.5, 40);
-  const WorkerStatus status = told(tally);
+  const WorkerStatus status = tally.status();
   EXPECT_EQ(status.refused, 1);
   EXPECT_EQ(status.snapshots, 1);
   EXPECT_EQ(status.restores, 1);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "kafka/producer.h"
-#include "kafka/reading.h"
 #include "schema/dataset.h"
 #include "view/table.h"
 
@@ -30,7 +29,7 @@ class Inspector {
  public:
   Inspector(kafka::Admin& admin, const TopicNames& names) : admin_(admin), names_(names) {}
 
-  kafka::Topic require(const std::string& name) {
+  kafka::Topic find(const std::string& name) {
     auto topic = admin_.describe(name);
     if (!topic)
       throw DataError(fmt::format(
@@ -57,27 +56,19 @@ class Inspector {
                                 mend));
   }
 
-  [[noreturn]] void refuse(const kafka::Topic& topic, const std::string& setting,
-                           const std::string& wanted, const std::string& why) {
+  /// `wanted` is a word, or a number: as much at least, or no limit; "-1" is no limit.
+  void require(const kafka::Topic& topic, const std::string& setting, const std::string& wanted,
+               const std::string& why) {
     const auto at = topic.settings.find(setting);
+    if (at == topic.settings.end() || at->second == wanted) return;
+    const std::int64_t value = topic.number(setting);
+    const bool is_number = wanted.find_first_not_of("-0123456789") == wanted.npos;
+    if (is_number && (value < 0 || (wanted != "-1" && value >= std::stoll(wanted)))) return;
     throw DataError(fmt::format(
         "the topic {} has {}={}, and needs {}: {}; kafka-configs.sh --bootstrap-server {} --alter "
         "--entity-type topics --entity-name {} --add-config {}={}",
-        topic.name, setting, at == topic.settings.end() ? "" : at->second, wanted, why,
-        admin_.configuration().brokers(), topic.name, setting, wanted));
-  }
-
-  void require_policy(const kafka::Topic& topic, const std::string& wanted,
-                      const std::string& why) {
-    const auto at = topic.settings.find("cleanup.policy");
-    if (at != topic.settings.end() && at->second != wanted)
-      refuse(topic, "cleanup.policy", wanted, why);
-  }
-
-  void require_at_least(const kafka::Topic& topic, const std::string& setting, std::int64_t least,
-                        const std::string& why) {
-    const std::int64_t value = topic.number(setting);
-    if (value >= 0 && value < least) refuse(topic, setting, std::to_string(least), why);
+        topic.name, setting, at->second, wanted, why, admin_.configuration().brokers(), topic.name,
+        setting, wanted));
   }
 
  private:
@@ -91,14 +82,12 @@ std::string duration_text(std::int64_t ms) {
 
 // After a crash inputs are read again: those since the snapshots, and what came meanwhile.
 void check_retention(kafka::Admin& admin, Inspector& inspector, const kafka::Topic& input,
-                     std::int64_t replay, const Say& say) {
-  constexpr std::int64_t least_ms = 10 * 60 * 1000;
-  constexpr std::int64_t least_bytes = 1024 * 1024;
-  inspector.require_policy(input, "delete", "a fleet replays its inputs, and needs all of them");
-  inspector.require_at_least(input, "retention.ms", least_ms,
-                             "inputs are replayed after a crash, and must outlive it");
-  inspector.require_at_least(input, "retention.bytes", least_bytes,
-                             "inputs are replayed after a crash, and must outlive it");
+                     std::int64_t replay) {
+  const std::string why = "inputs are replayed after a crash, and must outlive it";
+  inspector.require(input, "cleanup.policy", "delete",
+                    "a fleet replays its inputs, and needs all of them");
+  inspector.require(input, "retention.ms", std::to_string(10 * 60 * 1000), why);
+  inspector.require(input, "retention.bytes", std::to_string(1024 * 1024), why);
   const std::int64_t ms = input.number("retention.ms");
   const std::int64_t bytes = input.number("retention.bytes");
   if (ms < 0 && bytes < 0) return;
@@ -114,14 +103,14 @@ void check_retention(kafka::Admin& admin, Inspector& inspector, const kafka::Top
   for (std::size_t p = 0; p < first.size(); ++p) {
     const std::int64_t held = last[p].offset - first[p].offset;
     if (first[p].offset == 0 || held >= replay) continue;  // nothing was deleted, or enough is left
-    say(fmt::format(
+    admin.say()(fmt::format(
         "warning: {} [{}] holds {} inputs, older ones are deleted, and a replay may need {} and "
         "those of an outage: raise its retention (retention.ms={}, retention.bytes={}), or lower "
         "--snapshot-every",
         input.name, p, held, replay, ms, bytes));
     return;
   }
-  say(
+  admin.say()(
       fmt::format("{} keeps inputs {}{}; after a crash the last {} of a partition and those of the "
                   "outage must be there",
                   input.name, duration_text(ms),
@@ -144,82 +133,58 @@ std::vector<std::string> create_topics(kafka::Admin& admin, const TopicNames& na
   return created;
 }
 
-std::int32_t check_topics(kafka::Admin& admin, const TopicNames& names, std::int64_t replay,
-                          const Say& say) {
+std::int32_t check_topics(kafka::Admin& admin, const TopicNames& names, std::int64_t replay) {
   Inspector inspector(admin, names);
-  const kafka::Topic input = inspector.require(names.input);
-  const kafka::Topic output = inspector.require(names.output);
-  const kafka::Topic state = inspector.require(names.state);
-  const kafka::Topic dead = inspector.require(names.dead);
-  const kafka::Topic fleet = inspector.require(names.fleet);
-  const kafka::Topic workers = inspector.require(names.workers);
+  const kafka::Topic input = inspector.find(names.input);
+  const kafka::Topic output = inspector.find(names.output);
+  const kafka::Topic state = inspector.find(names.state);
+  const kafka::Topic dead = inspector.find(names.dead);
+  const kafka::Topic fleet = inspector.find(names.fleet);
+  const kafka::Topic workers = inspector.find(names.workers);
   inspector.require_partitions(output, input.partitions);
   inspector.require_partitions(state, input.partitions);
   inspector.require_partitions(fleet, 1);
   inspector.require_partitions(workers, 1);
-  inspector.require_policy(state, "compact", "it holds the last snapshot of every model");
-  inspector.require_at_least(state, "max.message.bytes", largest_snapshot, "snapshots are large");
-  inspector.require_at_least(dead, "max.message.bytes", input.number("max.message.bytes"),
-                             "dead letters are as large as inputs");
-  inspector.require_policy(fleet, "delete", "the first of its records counts");
-  if (fleet.number("retention.ms") >= 0)
-    inspector.refuse(fleet, "retention.ms", "-1", "the first of its records counts");
-  if (fleet.number("retention.bytes") >= 0)
-    inspector.refuse(fleet, "retention.bytes", "-1", "the first of its records counts");
-  inspector.require_policy(workers, "compact", "it holds the last word of every worker");
-  check_retention(admin, inspector, input, replay, say);
+  inspector.require(state, "cleanup.policy", "compact",
+                    "it holds the last snapshot of every model");
+  inspector.require(state, "max.message.bytes", std::to_string(largest_snapshot),
+                    "snapshots are large");
+  inspector.require(dead, "max.message.bytes",
+                    std::to_string(std::max<std::int64_t>(0, input.number("max.message.bytes"))),
+                    "dead letters are as large as inputs");
+  for (const auto& [setting, value] : kept_for_ever)
+    inspector.require(fleet, setting, value, "the first of its records counts");
+  inspector.require(workers, "cleanup.policy", "compact", "it holds the last word of every worker");
+  check_retention(admin, inspector, input, replay);
   if (state.replication == 1)
-    say("every topic partition has but one copy: if that broker's disk is lost, so are the models");
+    admin.say()(
+        "every topic partition has but one copy: if that broker's disk is lost, so are the models");
   return input.partitions;
 }
 
-FleetRecords read_records(const kafka::Configuration& configuration, const TopicNames& names,
-                          const Say& say) {
+FleetRecords read_records(const kafka::Admin& admin, const TopicNames& names) {
   std::vector<std::string> values;
-  kafka::read_topic(configuration, names.fleet, {0}, say, [&](const kafka::Message& message) {
+  kafka::read_topic(admin, names.fleet, {0}, [&](const kafka::Message& message) {
     if (message.value()) values.emplace_back(*message.value());
   });
   return records_of(values);
 }
 
-namespace {
-
-FleetRecords append_value(const kafka::Configuration& configuration, const TopicNames& names,
-                          const char* key, const std::string& value, const Say& say) {
-  int error = 0;
-  kafka::Producer producer(
-      configuration, [&](const kafka::Delivery& delivery) { error = delivery.error; }, say);
-  producer.produce({.topic = names.fleet, .partition = 0, .key = key, .value = value});
-  const bool sent = producer.flush(std::chrono::seconds(30));
-  if (!sent || error != 0)
-    throw kafka::KafkaError(
-        error, kafka::KafkaError::Kind::plain,
-        fmt::format("the fleet's record cannot be written to {}: {}{}", names.fleet,
-                    error == 0 ? "no answer" : kafka::name_of(error), kafka::advice_for(error)));
-  return read_records(configuration, names, say);
+FleetRecords append_value(const kafka::Admin& admin, const TopicNames& names, const char* key,
+                          const std::string& value) {
+  kafka::write_one(admin, {.topic = names.fleet, .partition = 0, .key = key, .value = value},
+                   fmt::format("the fleet's record cannot be written to {}", names.fleet));
+  return read_records(admin, names);
 }
 
-}  // namespace
-
-FleetRecords append_record(const kafka::Configuration& configuration, const TopicNames& names,
-                           const FleetRecord& record, const Say& say) {
-  return append_value(configuration, names, FleetRecord::message_key, to_json(record), say);
-}
-
-FleetRecords append_record(const kafka::Configuration& configuration, const TopicNames& names,
-                           const SchemaRecord& record, const Say& say) {
-  return append_value(configuration, names, SchemaRecord::message_key, to_json(record), say);
-}
-
-KnownFleet find_fleet(const kafka::Configuration& configuration, kafka::Admin& admin,
-                      const std::string& name, const Say& say) {
+KnownFleet find_fleet(kafka::Admin& admin, const std::string& name) {
+  admin.connect();
   KnownFleet found{.names = TopicNames(name, "", name), .records = {}};
-  if (admin.describe(found.names.fleet))
-    found.records = read_records(configuration, found.names, say);
+  if (admin.describe(found.names.fleet)) found.records = read_records(admin, found.names);
   if (!found.records.fleet)
     throw DataError(fmt::format(
         "there is no fleet {} at {}; 'kalstream fleet init' begins one, --name names it", name,
-        configuration.brokers()));
+        admin.configuration().brokers()));
   found.names.input = found.records.fleet->input;
   found.names.output = found.records.fleet->output;
   return found;

@@ -39,26 +39,27 @@ inline constexpr std::int64_t usual_replay = 100'000;
 
 /// How many partitions the input has. Throws DataError, naming the topic, what it has and needs and
 /// a command that mends it, if one of them is missing or not as it has to be. `replay`: inputs of a
-/// partition that may have to be read again after a crash. What people should know goes to `say`.
-std::int32_t check_topics(kafka::Admin& admin, const TopicNames& names, std::int64_t replay,
-                          const Say& say);
+/// partition that may have to be read again after a crash. What people should know is said.
+std::int32_t check_topics(kafka::Admin& admin, const TopicNames& names, std::int64_t replay);
 
-FleetRecords read_records(const kafka::Configuration& configuration, const TopicNames& names,
-                          const Say& say);
+FleetRecords read_records(const kafka::Admin& admin, const TopicNames& names);
 
-/// Appends the record to the topic, and gives those that count: somebody may have been faster.
-FleetRecords append_record(const kafka::Configuration& configuration, const TopicNames& names,
-                           const FleetRecord& record, const Say& say);
-FleetRecords append_record(const kafka::Configuration& configuration, const TopicNames& names,
-                           const SchemaRecord& record, const Say& say);
+/// Appends a record to the fleet's topic, and gives those that count: somebody may have been
+/// faster.
+FleetRecords append_value(const kafka::Admin& admin, const TopicNames& names, const char* key,
+                          const std::string& value);
+template <typename Record>
+FleetRecords append_record(const kafka::Admin& admin, const TopicNames& names,
+                           const Record& record) {
+  return append_value(admin, names, Record::message_key, to_json(record));
+}
 
-/// The fleet of this name, whose input and output nobody has to say again. Throws DataError if
-/// there is none.
+/// Connects, and finds the fleet of this name, whose input and output nobody has to say again.
+/// Throws DataError if there is none.
 struct KnownFleet {
   TopicNames names;
   FleetRecords records;
 };
-KnownFleet find_fleet(const kafka::Configuration& configuration, kafka::Admin& admin,
-                      const std::string& name, const Say& say);
+KnownFleet find_fleet(kafka::Admin& admin, const std::string& name);
 
 }  // namespace kalstream::fleet

@@ -49,11 +49,6 @@ bool Transactor::wait_until_idle(Milliseconds most) {
   return idle;
 }
 
-void Transactor::wait_until_idle() {
-  while (!wait_until_idle(1s)) {
-  }
-}
-
 void Transactor::give(Batch batch) {
   {
     const std::lock_guard lock(mutex_);
@@ -167,7 +162,6 @@ void Transactor::try_to_commit(Batch& batch) {
     committed_[partition] = p;
   }
   ++counts_.transactions;
-  counts_.messages += batch.messages.size();
   counts_.state_bytes += state_bytes;
 }
 

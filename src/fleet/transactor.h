@@ -1,7 +1,6 @@
 // Commits batches, one after the other, beside the work.
 #pragma once
 
-#include <atomic>
 #include <condition_variable>
 #include <exception>
 #include <functional>
@@ -43,7 +42,6 @@ class Transactor {
   /// These two, and give(), throw what has ended all commits: MembershipLost, Fenced and others.
   bool is_idle();
   bool wait_until_idle(Milliseconds most);
-  void wait_until_idle();
 
   void give(Batch batch);  ///< when idle
 
@@ -55,7 +53,6 @@ class Transactor {
   struct Counts {
     std::uint64_t transactions = 0;
     std::uint64_t aborts = 0;
-    std::uint64_t messages = 0;
     std::uint64_t state_bytes = 0;
     double seconds = 0;  ///< that the last one took
   };

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "fleet/instance.h"
 #include "kalstream/version.h"
 #include "monitor/status.h"
 #include "stores/database.h"
@@ -299,13 +300,10 @@ void Worker::tell_status() {
 }
 
 WorkerStatus Worker::status() {
-  std::array<char, 256> host{};
-  ::gethostname(host.data(), host.size() - 1);
   const Transactor::Counts counts = transactor_.counts();
-  WorkerStatus s;
-  tally_.tell(s);
+  WorkerStatus s = tally_.status();
   s.instance = options_.instance;
-  s.host = host.data();
+  s.host = host_name();
   s.version = version();
   s.engine = engine_identity();
   s.pid = ::getpid();

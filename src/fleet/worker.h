@@ -14,10 +14,10 @@
 #include "fleet/log.h"
 #include "fleet/shard.h"
 #include "fleet/snapshot_cache.h"
-#include "fleet/spill_store.h"
 #include "fleet/tally.h"
 #include "fleet/transactor.h"
 #include "fleet/worker_status.h"
+#include "stores/spill.h"
 
 namespace kalstream::fleet {
 

@@ -5,128 +5,129 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "monitor/status.h"
+
 namespace kalstream::fleet {
 namespace {
 
-std::string escaped(std::string_view label) {
-  std::string text;
-  for (const char c : label) {
-    if (c == '\\' || c == '"') text += '\\';
-    text += c == '\n' ? ' ' : c;
-  }
-  return text;
+using WorkerJson = nlohmann::json;
+
+constexpr std::string_view gauge = "gauge";
+
+/// Every number of a worker, once for all ways: visit(name in JSON, metric, number).
+template <class Status, class Visit>
+void each_number(Status& s, const Visit& visit) {
+  using Text = std::string_view;
+  const auto count = [&](const char* json, Text name, Text help, auto& value) {
+    visit(json, {"counter", name, help}, value);
+  };
+  const auto level = [&](const char* json, Text name, Text help, auto& value) {
+    visit(json, {gauge, name, help}, value);
+  };
+  level("uptime_s", "uptime_seconds", "Seconds since the worker was started.", s.uptime_seconds);
+  count("inputs", "inputs_total", "Inputs answered.", s.inputs);
+  count("refused", "refused_total", "Inputs that could not be used.", s.refused);
+  level("inputs_per_s", "inputs_per_second", "Inputs per second, lately.", s.inputs_per_second);
+  count("transactions", "transactions_total", "Transactions committed.", s.transactions);
+  count("aborts", "aborts_total", "Transactions aborted, and tried again.", s.aborts);
+  level("transaction_s", "transaction_seconds", "Seconds that the last transaction took.",
+        s.transaction_seconds);
+  count("snapshots", "snapshots_total", "Snapshots of models written.", s.snapshots);
+  count("state_bytes", "state_bytes_total", "Bytes of snapshots written.", s.state_bytes);
+  count("replayed", "replayed_total", "Inputs taken again, without an answer.", s.replayed);
+  count("restores", "restores_total", "Partitions restored.", s.restores);
+  level("restore_s", "restore_seconds", "Seconds that the last restored partition took.",
+        s.restore_seconds);
+  level("models", "models", "Models of this worker's partitions.", s.models);
+  level("models_in_memory", "models_in_memory", "Of them, those in memory.", s.models_in_memory);
+  level("memory_bytes", "memory_bytes", "Memory that counts against the limit.", s.memory_bytes);
+  level("resident_bytes", "resident_memory_bytes", "Memory in use.", s.resident_bytes);
 }
 
-class Series {
- public:
-  void family(const char* type, const char* name, const char* help) {
-    name_ = name;
-    text_ += fmt::format("# HELP kalstream_fleet_{0} {1}\n# TYPE kalstream_fleet_{0} {2}\n", name,
-                         help, type);
-  }
-  template <class Number>
-  void add(Number value, const std::string& labels = "") {
-    if constexpr (std::is_floating_point_v<Number>)
-      if (std::isnan(value)) return;
-    text_ += fmt::format("kalstream_fleet_{}{} {}\n", name_, labels, value);
-  }
-  template <class Number>
-  void one(const char* type, const char* name, const char* help, Number value) {
-    family(type, name, help);
-    add(value);
-  }
-  std::string take() { return std::move(text_); }
+template <typename T>
+void take(const WorkerJson& json, const char* name, T& to) {
+  const auto at = json.find(name);
+  if (at == json.end()) return;
+  if (std::is_same_v<T, std::string> ? at->is_string() : at->is_number()) to = at->get<T>();
+}
 
- private:
-  const char* name_ = "";
-  std::string text_;
-};
+WorkerJson list_in(const WorkerJson& json, const char* name) {
+  const auto list = json.find(name);
+  return list != json.end() && list->is_array() ? *list : WorkerJson::array();
+}
 
 }  // namespace
 
+double microseconds(double seconds) { return std::round(seconds * 1e7) / 10; }
+
 std::string to_json(const WorkerStatus& s) {
-  using nlohmann::json;
-  json partitions = json::array();
+  WorkerJson partitions = WorkerJson::array();
   for (const PartitionStatus& p : s.partitions)
     partitions.push_back({{"partition", p.partition},
                           {"phase", p.phase},
                           {"next", p.next},
-                          {"lag", p.lag ? json(*p.lag) : json(nullptr)},
+                          {"lag", p.lag ? WorkerJson(*p.lag) : WorkerJson(nullptr)},
                           {"to_replay", p.to_replay},
                           {"models", p.models}});
-  json slowest = json::array();
+  WorkerJson slowest = WorkerJson::array();
   for (const SlowKey& k : s.slowest)
-    slowest.push_back({{"key", k.key}, {"us", std::round(k.seconds * 1e7) / 10}});
-  const json all = {{"instance", s.instance},
+    slowest.push_back({{"key", k.key}, {"us", microseconds(k.seconds)}});
+  WorkerJson all = {{"instance", s.instance},
                     {"host", s.host},
                     {"pid", s.pid},
                     {"version", s.version},
                     {"engine", s.engine},
                     {"time_ms", s.time_ms},
-                    {"uptime_s", s.uptime_seconds},
                     {"partitions", std::move(partitions)},
-                    {"slowest", std::move(slowest)},
-                    {"inputs", s.inputs},
-                    {"refused", s.refused},
-                    {"inputs_per_s", s.inputs_per_second},
-                    {"replayed", s.replayed},
-                    {"restores", s.restores},
-                    {"restore_s", s.restore_seconds},
-                    {"transactions", s.transactions},
-                    {"aborts", s.aborts},
-                    {"transaction_s", s.transaction_seconds},
-                    {"snapshots", s.snapshots},
-                    {"state_bytes", s.state_bytes},
-                    {"models", s.models},
-                    {"models_in_memory", s.models_in_memory},
-                    {"memory_bytes", s.memory_bytes},
-                    {"resident_bytes", s.resident_bytes}};
-  return all.dump(-1, ' ', false, json::error_handler_t::replace);
+                    {"slowest", std::move(slowest)}};
+  each_number(s, [&](const char* name, const MetricFamily&, auto value) { all[name] = value; });
+  return all.dump(-1, ' ', false, WorkerJson::error_handler_t::replace);
+}
+
+void read_json(std::string_view text, WorkerStatus& s) {
+  const WorkerJson json = WorkerJson::parse(text, nullptr, /*allow_exceptions=*/false);
+  take(json, "host", s.host);
+  take(json, "version", s.version);
+  take(json, "time_ms", s.time_ms);
+  each_number(s, [&](const char* name, const MetricFamily&, auto& to) { take(json, name, to); });
+  for (const WorkerJson& told : list_in(json, "partitions")) {
+    PartitionStatus& p = s.partitions.emplace_back(PartitionStatus{.partition = -1, .phase = {}});
+    take(told, "partition", p.partition);
+    take(told, "phase", p.phase);
+    take(told, "to_replay", p.to_replay);
+    take(told, "models", p.models);
+  }
+  for (const WorkerJson& told : list_in(json, "slowest")) {
+    double us = 0;
+    take(told, "us", us);
+    take(told, "key", s.slowest.emplace_back(SlowKey{.key = {}, .seconds = us / 1e6}).key);
+  }
 }
 
 std::string prometheus_text(const WorkerStatus& s) {
-  Series to;
-  to.family("gauge", "info", "What is running; always 1.");
-  to.add(1, fmt::format("{{instance=\"{}\",version=\"{}\",engine=\"{}\"}}", escaped(s.instance),
-                        escaped(s.version), escaped(s.engine)));
-  to.one("gauge", "uptime_seconds", "Seconds since the worker was started.", s.uptime_seconds);
-  to.one("counter", "inputs_total", "Inputs answered.", s.inputs);
-  to.one("counter", "refused_total", "Inputs that could not be used.", s.refused);
-  to.one("gauge", "inputs_per_second", "Inputs per second, lately.", s.inputs_per_second);
-  to.one("counter", "transactions_total", "Transactions committed.", s.transactions);
-  to.one("counter", "aborts_total", "Transactions aborted, and tried again.", s.aborts);
-  to.one("gauge", "transaction_seconds", "Seconds that the last transaction took.",
-         s.transaction_seconds);
-  to.one("counter", "snapshots_total", "Snapshots of models written.", s.snapshots);
-  to.one("counter", "state_bytes_total", "Bytes of snapshots written.", s.state_bytes);
-  to.one("counter", "replayed_total", "Inputs taken again, without an answer.", s.replayed);
-  to.one("counter", "restores_total", "Partitions restored.", s.restores);
-  to.one("gauge", "restore_seconds", "Seconds that the last restored partition took.",
-         s.restore_seconds);
-  to.one("gauge", "models", "Models of this worker's partitions.", s.models);
-  to.one("gauge", "models_in_memory", "Of them, those in memory.", s.models_in_memory);
-  to.one("gauge", "memory_bytes", "Memory that counts against the limit.", s.memory_bytes);
-  to.one("gauge", "resident_memory_bytes", "Memory in use.", s.resident_bytes);
-  to.one("gauge", "partitions", "Partitions of this worker.", s.partitions.size());
-  to.family("summary", "work_seconds", "Time that an input took.");
-  to.add(s.work.p50, "{quantile=\"0.5\"}");
-  to.add(s.work.p99, "{quantile=\"0.99\"}");
-  to.add(s.work.sum, "_sum");
-  to.add(s.work.count, "_count");
-  const auto each = [&](const char* name, const char* help, const auto& value) {
-    to.family("gauge", name, help);
-    for (const PartitionStatus& p : s.partitions)
-      if (const auto v = value(p)) to.add(*v, fmt::format("{{partition=\"{}\"}}", p.partition));
-  };
-  each("lag", "Inputs that are there and not taken yet.",
-       [](const PartitionStatus& p) { return p.lag; });
-  each("to_replay", "Inputs left to be taken again before the partition is live.",
-       [](const PartitionStatus& p) { return std::optional(p.to_replay); });
-  each("live", "Whether the partition is answered, and not being restored.",
-       [](const PartitionStatus& p) { return std::optional(p.phase == "live" ? 1 : 0); });
-  each("partition_models", "Models of the partition.",
-       [](const PartitionStatus& p) { return std::optional(p.models); });
-  return to.take();
+  MetricsWriter to("kalstream_fleet_");
+  to.add({gauge, "info", "What is running; always 1."},
+         fmt::format("{{instance=\"{}\",version=\"{}\",engine=\"{}\"}}", escaped_label(s.instance),
+                     escaped_label(s.version), escaped_label(s.engine)),
+         1);
+  each_number(
+      s, [&](const char*, const MetricFamily& family, auto value) { to.add(family, "", value); });
+  to.add({gauge, "partitions", "Partitions of this worker."}, "", s.partitions.size());
+  const MetricFamily work = {"summary", "work_seconds", "Time that an input took."};
+  to.add(work, "{quantile=\"0.5\"}", s.work.p50);
+  to.add(work, "{quantile=\"0.99\"}", s.work.p99);
+  to.add(work, "_sum", s.work.sum);
+  to.add(work, "_count", s.work.count);
+  for (const PartitionStatus& p : s.partitions) {
+    const std::string label = fmt::format("{{partition=\"{}\"}}", p.partition);
+    if (p.lag) to.add({gauge, "lag", "Inputs that are there and not taken yet."}, label, *p.lag);
+    to.add({gauge, "to_replay", "Inputs left to be taken again before the partition is live."},
+           label, p.to_replay);
+    to.add({gauge, "live", "Whether the partition is answered, and not being restored."}, label,
+           p.phase == "live" ? 1 : 0);
+    to.add({gauge, "partition_models", "Models of the partition."}, label, p.models);
+  }
+  return to.text();
 }
 
 }  // namespace kalstream::fleet

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "fleet/log.h"
@@ -57,6 +58,11 @@ struct WorkerStatus {
 
 /// What the topic of workers holds; docs/fleet.md describes it.
 std::string to_json(const WorkerStatus& status);
+/// Reads that. What a worker of another version does not say, or says otherwise, stays as it is.
+void read_json(std::string_view json, WorkerStatus& status);
+
+/// With one digit behind the point, as it is told.
+double microseconds(double seconds);
 
 /// As monitor/status.h writes a stream's; with kalstream_fleet_ before every name.
 std::string prometheus_text(const WorkerStatus& status);

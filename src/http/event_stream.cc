@@ -15,7 +15,6 @@ bool EventStream::send(Text text, std::size_t events) {
     skipped_ += events;
     return false;
   }
-  if (texts_.empty()) moved_ = std::chrono::steady_clock::now();
   if (skipped_ > 0) {
     const std::string say = fmt::format("event: skipped\ndata: {{\"events\":{}}}\n\n", skipped_);
     skipped_ = 0;
@@ -37,12 +36,6 @@ void EventStream::finish() {
 bool EventStream::is_gone() const {
   const std::lock_guard lock(mutex_);
   return gone_;
-}
-
-std::chrono::steady_clock::duration EventStream::behind() const {
-  const std::lock_guard lock(mutex_);
-  if (texts_.empty()) return {};
-  return std::chrono::steady_clock::now() - moved_;
 }
 
 void EventStream::wake() {
@@ -78,10 +71,7 @@ ssize_t EventStream::read(char* to, std::size_t room) {
     bytes_ -= first.size();
     texts_.pop_front();
   }
-  if (done > 0) {
-    moved_ = std::chrono::steady_clock::now();
-    return static_cast<ssize_t>(done);
-  }
+  if (done > 0) return static_cast<ssize_t>(done);
   if (finished_) return MHD_CONTENT_READER_END_OF_STREAM;
   suspended_ = true;
   MHD_suspend_connection(connection_);

@@ -3,7 +3,6 @@
 
 #include <sys/types.h>
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -28,8 +27,6 @@ class EventStream {
   void finish();
   /// Nobody will read any more.
   bool is_gone() const;
-  /// How long something has been there that the client did not take.
-  std::chrono::steady_clock::duration behind() const;
 
  private:
   friend class Server;
@@ -48,7 +45,6 @@ class EventStream {
   std::size_t at_ = 0;  // in the first
   std::size_t bytes_ = 0;
   std::uint64_t skipped_ = 0;  // events, since one fitted
-  std::chrono::steady_clock::time_point moved_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace kalstream::http

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "http/listener.h"
+#include "http/server.h"
 
 namespace kalstream::http {
 namespace {

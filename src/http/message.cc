@@ -1,10 +1,8 @@
 #include "http/message.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <array>
-#include <iterator>
+
+#include "lines/json_text.h"
 
 namespace kalstream::http {
 namespace {
@@ -26,23 +24,6 @@ void add_query(Request& request, std::string_view text) {
     request.query.emplace_back(percent_decoded(part.substr(0, is), true),
                                is == part.npos ? "" : percent_decoded(part.substr(is + 1), true));
   }
-}
-
-/// Bytes of the next character in UTF-8; 0 if there is none.
-std::size_t length_of_character(std::string_view text) {
-  const auto byte = [&](std::size_t k) {
-    return k < text.size() ? static_cast<unsigned char>(text[k]) : 0U;
-  };
-  const unsigned first = byte(0);
-  if (first < 0x80) return 1;
-  if (first < 0xc2 || first > 0xf4) return 0;
-  const std::size_t length = first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-  for (std::size_t k = 1; k < length; ++k)
-    if ((byte(k) & 0xc0) != 0x80) return 0;
-  const unsigned second = byte(1);
-  const bool sound = (first != 0xe0 || second >= 0xa0) && (first != 0xed || second <= 0x9f) &&
-                     (first != 0xf0 || second >= 0x90) && (first != 0xf4 || second <= 0x8f);
-  return sound ? length : 0;
 }
 
 }  // namespace
@@ -88,36 +69,11 @@ std::string percent_decoded(std::string_view text, bool plus) {
   return decoded;
 }
 
-void append_quoted(std::string& to, std::string_view text) {
-  to += '"';
-  while (!text.empty()) {
-    const char c = text.front();
-    const std::size_t length = length_of_character(text);
-    if (c == '"' || c == '\\') {
-      to += '\\';
-      to += c;
-    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
-      fmt::format_to(std::back_inserter(to), "\\u{:04x}", static_cast<unsigned>(c));
-    } else if (length == 0) {
-      to += "\xef\xbf\xbd";
-    } else {
-      to.append(text.substr(0, length));
-    }
-    text.remove_prefix(std::max<std::size_t>(1, length));
-  }
-  to += '"';
-}
-
-std::string quoted(std::string_view text) {
-  std::string to;
-  append_quoted(to, text);
-  return to;
-}
-
 Response error(unsigned status, std::string_view code, std::string_view message) {
-  Response response{.status = status};
-  response.body =
-      fmt::format("{{\"error\":{{\"code\":{},\"message\":{}}}}}\n", quoted(code), quoted(message));
+  Response response{.status = status, .body = "{\"error\":{\"code\":"};
+  append_json_text(response.body, code);
+  append_json_text(response.body += ",\"message\":", message);
+  response.body += "}}\n";
   if (status == 429 || status == 503) response.headers.emplace_back("Retry-After", "1");
   return response;
 }

@@ -1,7 +1,6 @@
 // What is asked over HTTP, and what is answered.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,8 +24,7 @@ struct Request {
   std::string fetch_site;  ///< Sec-Fetch-Site
   std::string authorization;
   std::string content_type;  ///< without parameters, in small letters
-  std::string accept;
-  std::string client;  ///< the address it comes from
+  std::string client;        ///< the address it comes from
 
   /// A value of the query; nothing if it is not there.
   std::optional<std::string_view> value(std::string_view name) const;
@@ -49,9 +47,5 @@ struct Response {
 
 /// {"error":{"code":…,"message":…}}
 Response error(unsigned status, std::string_view code, std::string_view message);
-
-/// As a JSON string with its quotes; what is not UTF-8 is replaced.
-std::string quoted(std::string_view text);
-void append_quoted(std::string& to, std::string_view text);
 
 }  // namespace kalstream::http

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <microhttpd.h>
 #include <netdb.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -10,12 +11,12 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cerrno>
 #include <charconv>
 #include <csignal>
+#include <cstring>
 #include <stdexcept>
 #include <vector>
-
-#include "http/listener.h"
 
 namespace kalstream::http {
 namespace {
@@ -79,7 +80,71 @@ void add_headers(MHD_Response* to, const Response& from) {
     MHD_add_response_header(to, name.c_str(), value.c_str());
 }
 
+// ---- The socket that a server listens at.
+
+using Found = std::unique_ptr<addrinfo, void (*)(addrinfo*)>;
+
+Found look_up(const std::string& address, std::uint16_t port) {
+  addrinfo hints{};
+  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE;
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  if (getaddrinfo(address.c_str(), std::to_string(port).c_str(), &hints, &found) != 0)
+    throw std::runtime_error(fmt::format(
+        "'{}' is not a numeric address; 127.0.0.1 is this machine alone, 0.0.0.0 lets others in",
+        address));
+  return {found, freeaddrinfo};
+}
+
+int open_listener(const std::string& address, std::uint16_t port) {
+  constexpr int waiting = 511;  // connections that nobody has accepted yet
+  const Found where = look_up(address, port);
+  int listener = -1;
+  const auto refuse = [&](const char* advice) {
+    const int why = errno;
+    if (listener >= 0) close(listener);
+    throw std::runtime_error(fmt::format("port {} at {} cannot be opened: {}; {}", port, address,
+                                         std::strerror(why), advice));
+  };
+  listener = socket(where->ai_family, where->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC,
+                    where->ai_protocol);
+  if (listener < 0) refuse("the system has no socket to give");
+  // A port that was in use a moment ago may be used again.
+  const int on = 1;
+  setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+  if (bind(listener, where->ai_addr, where->ai_addrlen) != 0)
+    refuse(errno == EACCES          ? "ports below 1024 need rights: choose one above"
+           : errno == EADDRNOTAVAIL ? "choose an address of this machine"
+                                    : "choose another port, or 0 for one that is free");
+  if (listen(listener, waiting) != 0) refuse("choose another port, or 0 for one that is free");
+  return listener;
+}
+
+std::uint16_t port_of(int socket) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof(address);
+  std::array<char, 16> service{};
+  if (getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size) != 0 ||
+      getnameinfo(reinterpret_cast<sockaddr*>(&address), size, nullptr, 0, service.data(),
+                  service.size(), NI_NUMERICSERV) != 0)
+    return 0;
+  return static_cast<std::uint16_t>(std::stoi(service.data()));
+}
+
 }  // namespace
+
+bool is_loopback(const std::string& address) {
+  const Found where = look_up(address, 0);
+  if (where->ai_family == AF_INET) {
+    sockaddr_in four{};
+    std::memcpy(&four, where->ai_addr, sizeof(four));
+    return ntohl(four.sin_addr.s_addr) >> 24 == 127;
+  }
+  if (where->ai_family != AF_INET6) return false;
+  sockaddr_in6 six{};
+  std::memcpy(&six, where->ai_addr, sizeof(six));
+  return IN6_IS_ADDR_LOOPBACK(&six.sin6_addr);
+}
 
 // ---- One request.
 
@@ -209,7 +274,6 @@ struct Server::Calls {
     request.fetch_site = header(connection, "Sec-Fetch-Site");
     request.authorization = header(connection, MHD_HTTP_HEADER_AUTHORIZATION);
     request.content_type = media_type(header(connection, MHD_HTTP_HEADER_CONTENT_TYPE));
-    request.accept = header(connection, MHD_HTTP_HEADER_ACCEPT);
     if (const Link* link = link_of(connection)) request.client = link->client;
     if (request.path.empty())
       return error(400, "bad_request", "the target of the request does not begin with a slash");
@@ -398,11 +462,6 @@ Server::~Server() {
   watch_.join();
   MHD_stop_daemon(daemon_);
   ::close(listener_);
-}
-
-std::size_t Server::connections() const {
-  const std::lock_guard lock(mutex_);
-  return links_.size();
 }
 
 void Server::stop(std::chrono::milliseconds most) {

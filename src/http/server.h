@@ -22,6 +22,10 @@ struct MHD_Daemon;
 
 namespace kalstream::http {
 
+/// Of a numeric address, 127.0.0.0/8 or ::1: nobody else can reach it. Throws std::runtime_error if
+/// it is not numeric.
+bool is_loopback(const std::string& address);
+
 struct ServerOptions {
   std::string address = "127.0.0.1";  ///< numeric
   std::uint16_t port = 0;             ///< 0: a free one
@@ -83,7 +87,6 @@ class Server {
   /// Nobody new is let in; requests under way are answered. Waits until they are, or for so long.
   void stop(std::chrono::milliseconds most);
 
-  std::size_t connections() const;
   /// That are under way, but for streams of events.
   std::size_t requests() const { return requests_; }
 

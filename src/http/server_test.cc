@@ -198,7 +198,6 @@ TEST(ThreadsHttpServer, WhoDoesNotReadMissesEvents) {
   const auto large = text("data: " + std::string(10'000, 'x') + "\n\n");
   std::size_t missed = 0;
   while (missed < 10) missed += events->send(large, 1) ? 0 : 1;
-  EXPECT_GT(events->behind().count(), 0);
   std::thread reader([&] { EXPECT_NE(visitor.until("event: skipped\ndata: {\"events\":"), ""); });
   while (!events->send(text("data: last\n\n"), 1)) std::this_thread::yield();
   reader.join();

@@ -6,8 +6,6 @@
 #include <charconv>
 #include <thread>
 
-#include "kafka/handles.h"
-
 namespace kalstream::kafka {
 
 namespace {
@@ -15,27 +13,31 @@ namespace {
 using AdminClock = std::chrono::steady_clock;
 using NewTopicOwner = Owner<rd_kafka_NewTopic_t, rd_kafka_NewTopic_destroy>;
 using ResourceOwner = Owner<rd_kafka_ConfigResource_t, rd_kafka_ConfigResource_destroy>;
-using OptionsOwner = Owner<rd_kafka_AdminOptions_t, rd_kafka_AdminOptions_destroy>;
-using EventOwner = Owner<rd_kafka_event_t, rd_kafka_event_destroy>;
 
-OptionsOwner options_for(rd_kafka_t* handle, rd_kafka_admin_op_t operation, Milliseconds timeout) {
-  OptionsOwner options(rd_kafka_AdminOptions_new(handle, operation));
-  std::array<char, 256> why{};
-  rd_kafka_AdminOptions_set_request_timeout(options.get(), static_cast<int>(timeout.count()),
-                                            why.data(), why.size());
-  return options;
-}
-
-// The answer to a request that was given this queue.
-EventOwner answer_in(rd_kafka_t* handle, const Queue& queue, Milliseconds timeout) {
-  rd_kafka_poll(handle, 0);            // lets complaints come in
-  constexpr Milliseconds grace(1000);  // the request has a timeout of its own, which tells more
-  return EventOwner(rd_kafka_queue_poll(queue.get(), static_cast<int>((timeout + grace).count())));
+int error_of(rd_kafka_event_t* answer) {
+  return answer == nullptr ? RD_KAFKA_RESP_ERR__TIMED_OUT
+                           : static_cast<int>(rd_kafka_event_error(answer));
 }
 
 std::string or_empty(const char* text) { return text == nullptr ? "" : text; }
 
 }  // namespace
+
+template <typename Send>
+Admin::Answer Admin::ask(rd_kafka_admin_op_t operation, Milliseconds timeout, const Send& send) {
+  const Owner<rd_kafka_AdminOptions_t, rd_kafka_AdminOptions_destroy> options(
+      rd_kafka_AdminOptions_new(handle(), operation));
+  std::array<char, 256> why{};
+  const auto ms = static_cast<int>(timeout.count());
+  rd_kafka_AdminOptions_set_request_timeout(options.get(), ms, why.data(), why.size());
+  if (operation == RD_KAFKA_ADMIN_OP_CREATETOPICS)
+    rd_kafka_AdminOptions_set_operation_timeout(options.get(), ms, why.data(), why.size());
+  const Queue queue(rd_kafka_queue_new(handle()));
+  send(options.get(), queue.get());
+  rd_kafka_poll(handle(), 0);  // lets complaints come in
+  constexpr int grace = 1000;  // the request has a timeout of its own, which tells more
+  return Answer(rd_kafka_queue_poll(queue.get(), ms + grace));
+}
 
 std::int64_t Topic::number(const std::string& setting) const {
   const auto at = settings.find(setting);
@@ -77,8 +79,7 @@ void Admin::connect() {
 }
 
 std::optional<Topic> Admin::partitions_of(const std::string& name) {
-  const Owner<rd_kafka_topic_t, rd_kafka_topic_destroy> topic(
-      rd_kafka_topic_new(handle(), name.c_str(), nullptr));
+  const TopicHandle topic(rd_kafka_topic_new(handle(), name.c_str(), nullptr));
   const std::string doing = fmt::format("the topic {} cannot be looked at", name);
   if (topic == nullptr) require(rd_kafka_last_error(), doing);
   const rd_kafka_metadata_t* raw = nullptr;
@@ -117,18 +118,15 @@ bool Admin::read_settings(Topic& topic, bool must) {
   const std::string doing = fmt::format("the settings of the topic {} cannot be read", topic.name);
   const ResourceOwner resource(
       rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, topic.name.c_str()));
-  std::array<rd_kafka_ConfigResource_t*, 1> resources{resource.get()};
-  const OptionsOwner options = options_for(handle(), RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS, patience);
-  const Queue queue(rd_kafka_queue_new(handle()));
-  rd_kafka_DescribeConfigs(handle(), resources.data(), resources.size(), options.get(),
-                           queue.get());
-  const EventOwner event = answer_in(handle(), queue, patience);
-  const auto answer =
-      event == nullptr ? RD_KAFKA_RESP_ERR__TIMED_OUT : rd_kafka_event_error(event.get());
-  if (answer == RD_KAFKA_RESP_ERR__TIMED_OUT && !must) return false;
-  require(answer, doing);
+  rd_kafka_ConfigResource_t* raw = resource.get();
+  const Answer answer =
+      ask(RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS, patience, [&](auto* options, auto* queue) {
+        rd_kafka_DescribeConfigs(handle(), &raw, 1, options, queue);
+      });
+  if (error_of(answer.get()) == RD_KAFKA_RESP_ERR__TIMED_OUT && !must) return false;
+  require(error_of(answer.get()), doing);
   std::size_t n = 0;
-  const auto* const result = rd_kafka_event_DescribeConfigs_result(event.get());
+  const auto* const result = rd_kafka_event_DescribeConfigs_result(answer.get());
   const auto* const* const found = rd_kafka_DescribeConfigs_result_resources(result, &n);
   if (n == 0) return true;
   const auto code = rd_kafka_ConfigResource_error(found[0]);
@@ -157,18 +155,14 @@ std::vector<std::string> Admin::create(const std::vector<NewTopic>& topics) {
       rd_kafka_NewTopic_set_config(owners.back().get(), name.c_str(), value.c_str());
     raw.push_back(owners.back().get());
   }
-  const OptionsOwner options = options_for(handle(), RD_KAFKA_ADMIN_OP_CREATETOPICS, timeout_);
-  rd_kafka_AdminOptions_set_operation_timeout(options.get(), static_cast<int>(timeout_.count()),
-                                              why.data(), why.size());
-  const Queue queue(rd_kafka_queue_new(handle()));
-  rd_kafka_CreateTopics(handle(), raw.data(), raw.size(), options.get(), queue.get());
-  const EventOwner event = answer_in(handle(), queue, timeout_);
-  const std::string doing = "topics cannot be created";
-  if (event == nullptr) require(RD_KAFKA_RESP_ERR__TIMED_OUT, doing);
-  require(rd_kafka_event_error(event.get()), doing);
+  const Answer answer =
+      ask(RD_KAFKA_ADMIN_OP_CREATETOPICS, timeout_, [&](auto* options, auto* queue) {
+        rd_kafka_CreateTopics(handle(), raw.data(), raw.size(), options, queue);
+      });
+  require(error_of(answer.get()), "topics cannot be created");
   std::size_t n = 0;
   const auto* const* const results =
-      rd_kafka_CreateTopics_result_topics(rd_kafka_event_CreateTopics_result(event.get()), &n);
+      rd_kafka_CreateTopics_result_topics(rd_kafka_event_CreateTopics_result(answer.get()), &n);
   for (std::size_t i = 0; i < n; ++i) {
     const auto code = rd_kafka_topic_result_error(results[i]);
     const std::string name = rd_kafka_topic_result_name(results[i]);
@@ -194,17 +188,15 @@ std::vector<std::string> Admin::create(const std::vector<NewTopic>& topics) {
 
 Group Admin::describe_group(const std::string& name) {
   const std::string doing = fmt::format("the group {} cannot be looked at", name);
-  const OptionsOwner options =
-      options_for(handle(), RD_KAFKA_ADMIN_OP_DESCRIBECONSUMERGROUPS, timeout_);
-  const Queue queue(rd_kafka_queue_new(handle()));
-  std::array<const char*, 1> names{name.c_str()};
-  rd_kafka_DescribeConsumerGroups(handle(), names.data(), names.size(), options.get(), queue.get());
-  const EventOwner event = answer_in(handle(), queue, timeout_);
-  if (event == nullptr) require(RD_KAFKA_RESP_ERR__TIMED_OUT, doing);
-  require(rd_kafka_event_error(event.get()), doing);
+  const char* text = name.c_str();
+  const Answer answer =
+      ask(RD_KAFKA_ADMIN_OP_DESCRIBECONSUMERGROUPS, timeout_, [&](auto* options, auto* queue) {
+        rd_kafka_DescribeConsumerGroups(handle(), &text, 1, options, queue);
+      });
+  require(error_of(answer.get()), doing);
   std::size_t n = 0;
   const auto* const* const groups = rd_kafka_DescribeConsumerGroups_result_groups(
-      rd_kafka_event_DescribeConsumerGroups_result(event.get()), &n);
+      rd_kafka_event_DescribeConsumerGroups_result(answer.get()), &n);
   Group group{.name = name, .state = "Dead"};
   if (n == 0) return group;
   if (const auto* const error = rd_kafka_ConsumerGroupDescription_error(groups[0])) {
@@ -219,7 +211,6 @@ Group Admin::describe_group(const std::string& name) {
     const auto* const m = rd_kafka_ConsumerGroupDescription_member(groups[0], i);
     group.members.push_back({.id = or_empty(rd_kafka_MemberDescription_consumer_id(m)),
                              .instance = or_empty(rd_kafka_MemberDescription_group_instance_id(m)),
-                             .client = or_empty(rd_kafka_MemberDescription_client_id(m)),
                              .host = or_empty(rd_kafka_MemberDescription_host(m)),
                              .partitions = {}});
     if (const auto* const assignment = rd_kafka_MemberDescription_assignment(m))
@@ -232,20 +223,17 @@ Group Admin::describe_group(const std::string& name) {
 std::vector<TopicPartition> Admin::group_offsets(const std::string& group,
                                                  const std::vector<TopicPartition>& partitions) {
   const std::string doing = fmt::format("the offsets of the group {} cannot be read", group);
-  const OptionsOwner options =
-      options_for(handle(), RD_KAFKA_ADMIN_OP_LISTCONSUMERGROUPOFFSETS, timeout_);
   const Owner<rd_kafka_ListConsumerGroupOffsets_t, rd_kafka_ListConsumerGroupOffsets_destroy>
       request(rd_kafka_ListConsumerGroupOffsets_new(group.c_str(), to_list(partitions).get()));
-  std::array<rd_kafka_ListConsumerGroupOffsets_t*, 1> requests{request.get()};
-  const Queue queue(rd_kafka_queue_new(handle()));
-  rd_kafka_ListConsumerGroupOffsets(handle(), requests.data(), requests.size(), options.get(),
-                                    queue.get());
-  const EventOwner event = answer_in(handle(), queue, timeout_);
-  if (event == nullptr) require(RD_KAFKA_RESP_ERR__TIMED_OUT, doing);
-  require(rd_kafka_event_error(event.get()), doing);
+  rd_kafka_ListConsumerGroupOffsets_t* raw = request.get();
+  const Answer answer =
+      ask(RD_KAFKA_ADMIN_OP_LISTCONSUMERGROUPOFFSETS, timeout_, [&](auto* options, auto* queue) {
+        rd_kafka_ListConsumerGroupOffsets(handle(), &raw, 1, options, queue);
+      });
+  require(error_of(answer.get()), doing);
   std::size_t n = 0;
   const auto* const* const groups = rd_kafka_ListConsumerGroupOffsets_result_groups(
-      rd_kafka_event_ListConsumerGroupOffsets_result(event.get()), &n);
+      rd_kafka_event_ListConsumerGroupOffsets_result(answer.get()), &n);
   if (n == 0) return partitions;
   if (const auto* const error = rd_kafka_group_result_error(groups[0]))
     require(rd_kafka_error_code(error), doing);

@@ -31,7 +31,6 @@ struct Topic {
 struct Member {
   std::string id;
   std::string instance;  ///< group.instance.id; empty: it has none
-  std::string client;
   std::string host;
   std::vector<TopicPartition> partitions;
 };
@@ -63,6 +62,11 @@ class Admin : public Client {
                                             const std::vector<TopicPartition>& partitions);
 
  private:
+  using Answer = Owner<rd_kafka_event_t, rd_kafka_event_destroy>;
+  /// Sends a request by `send(options, queue)` and waits for what comes back: nullptr if nothing
+  /// does.
+  template <typename Send>
+  Answer ask(rd_kafka_admin_op_t operation, Milliseconds timeout, const Send& send);
   std::optional<Topic> partitions_of(const std::string& topic);
   bool read_settings(Topic& topic, bool must);
 

@@ -4,13 +4,28 @@
 
 #include <array>
 
-#include "kafka/handles.h"
-
 namespace kalstream::kafka {
 
-void Client::Destroy::operator()(rd_kafka_s* handle) const {
-  // Who wants to leave a group in order has closed the consumer before.
-  rd_kafka_destroy_flags(handle, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);
+std::optional<std::string> LogFilter::add(int level, std::string_view facility,
+                                          std::string_view text, Clock::time_point now) {
+  constexpr int debugging = 7;  // somebody has asked for it (debug=…)
+  // Consumers and producers share one configuration, and complain of what is the other's.
+  if (facility == "CONFWARN" && text.find("will be ignored by this") != text.npos) return {};
+  if (facility == "GETPID" && text.find("retrying") != text.npos) return {};  // a new cluster
+  if (text.starts_with("[thrd:"))
+    if (const auto end = text.find("]: "); end != text.npos) text.remove_prefix(end + 3);
+  if (level >= debugging) return fmt::format("Kafka: {}: {}", facility, text);
+
+  auto [at, is_new] = facilities_.try_emplace(std::string(facility));
+  Facility& seen = at->second;
+  if (!is_new && now < seen.next) {
+    ++seen.held;
+    return {};
+  }
+  seen.next = now + interval_;
+  const std::uint64_t held = std::exchange(seen.held, 0);
+  return held == 0 ? fmt::format("Kafka: {}", text)
+                   : fmt::format("Kafka: {} (and {} more like it)", text, held);
 }
 
 Client::Client(Kind kind, Configuration configuration, Say say, Prepare prepare)
@@ -27,13 +42,10 @@ Client::Client(Kind kind, Configuration configuration, Say say, Prepare prepare)
       conf.get(), [](const rd_kafka_t* handle, int level, const char* facility, const char* text) {
         static_cast<Client*>(rd_kafka_opaque(handle))->log(level, facility, text);
       });
-  rd_kafka_conf_set_error_cb(conf.get(),
-                             [](rd_kafka_t* handle, int code, const char* text, void* client) {
-                               if (code == RD_KAFKA_RESP_ERR__FATAL)
-                                 return;  // require_sound() asks for it
-                               static_cast<Client*>(client)->note_complaint(code, text);
-                               (void)handle;
-                             });
+  rd_kafka_conf_set_error_cb(conf.get(), [](rd_kafka_t*, int code, const char* text, void* client) {
+    if (code != RD_KAFKA_RESP_ERR__FATAL)  // require_sound() asks for that
+      static_cast<Client*>(client)->note_complaint(code, text);
+  });
   if (prepare != nullptr) prepare(conf.get());
   rd_kafka_t* const handle =
       rd_kafka_new(kind == Kind::consumer ? RD_KAFKA_CONSUMER : RD_KAFKA_PRODUCER, conf.get(),
@@ -91,7 +103,7 @@ void Client::fail(int code, KafkaError::Kind kind, const std::string& doing,
   throw KafkaError(code, kind, configuration_.hide_secrets(text) + advice);
 }
 
-void Client::require(rd_kafka_error_s* error, const std::string& doing) const {
+void Client::require(rd_kafka_error_t* error, const std::string& doing) const {
   if (error == nullptr) return;
   const Error owner(error);
   const int code = rd_kafka_error_code(error);
@@ -108,27 +120,20 @@ void Client::require(int code, const std::string& doing) const {
   fail(code, may_pass(code) ? KafkaError::Kind::retriable : KafkaError::Kind::plain, doing, "");
 }
 
+std::vector<TopicPartition> Client::require(const PartitionList& list, const char* doing) const {
+  for (int i = 0; i < list->cnt; ++i)
+    require(list->elems[i].err,
+            fmt::format(fmt::runtime(doing), list->elems[i].topic, list->elems[i].partition));
+  return from_list(*list);
+}
+
 std::vector<TopicPartition> Client::offsets_at(std::vector<TopicPartition> partitions,
                                                Milliseconds timeout) const {
   if (partitions.empty()) return partitions;
   const PartitionList list = to_list(partitions);
   require(rd_kafka_offsets_for_times(handle(), list.get(), static_cast<int>(timeout.count())),
           "offsets cannot be found");
-  for (int i = 0; i < list->cnt; ++i)
-    require(list->elems[i].err, fmt::format("the offsets of {} [{}] cannot be found",
-                                            list->elems[i].topic, list->elems[i].partition));
-  return from_list(*list);
-}
-
-std::pair<std::int64_t, std::int64_t> Client::watermarks(const std::string& topic,
-                                                         std::int32_t partition,
-                                                         Milliseconds timeout) const {
-  std::int64_t low = 0;
-  std::int64_t high = 0;
-  require(rd_kafka_query_watermark_offsets(handle(), topic.c_str(), partition, &low, &high,
-                                           static_cast<int>(timeout.count())),
-          fmt::format("the offsets of {} [{}] cannot be found", topic, partition));
-  return {low, high};
+  return require(list, "the offsets of {} [{}] cannot be found");
 }
 
 }  // namespace kalstream::kafka

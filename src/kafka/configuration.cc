@@ -65,6 +65,11 @@ Configuration& Configuration::set(const std::string& name, std::string value) {
   return *this;
 }
 
+Configuration& Configuration::set_default(const std::string& name, std::string value) {
+  values_.try_emplace(name, std::move(value));
+  return *this;
+}
+
 void Configuration::take(const std::string& name, std::string value, const std::string& where) {
   for (const char* own : the_fleets_own)
     if (name == own)

@@ -6,7 +6,6 @@
 #include <map>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace kalstream::kafka {
 
@@ -24,6 +23,8 @@ class Configuration {
 
   /// One of the program's own.
   Configuration& set(const std::string& name, std::string value);
+  /// Unless it is set.
+  Configuration& set_default(const std::string& name, std::string value);
   Configuration with(const std::string& name, std::string value) const {
     return Configuration(*this).set(name, std::move(value));
   }

@@ -3,7 +3,6 @@
 #include <fstream>
 
 #include "kafka/client.h"
-#include "kafka/log_filter.h"
 
 namespace kalstream::kafka {
 namespace {

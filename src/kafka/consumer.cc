@@ -2,10 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <thread>
-
-#include "kafka/handles.h"
-
 namespace kalstream::kafka {
 
 namespace {
@@ -19,8 +15,8 @@ int milliseconds_until(Steady::time_point deadline) {
 
 Configuration reads_committed(Configuration configuration) {
   // librdkafka wants a name even from who joins nothing.
-  if (configuration.value("group.id").empty()) configuration.set("group.id", "kalstream");
-  return configuration.set("isolation.level", "read_committed")
+  return configuration.set_default("group.id", "kalstream")
+      .set("isolation.level", "read_committed")
       .set("enable.auto.commit", "false")
       .set("enable.auto.offset.store", "false")
       .set("auto.offset.reset", "error");
@@ -28,11 +24,7 @@ Configuration reads_committed(Configuration configuration) {
 
 }  // namespace
 
-void GroupMetadata::Destroy::operator()(rd_kafka_consumer_group_metadata_s* metadata) const {
-  rd_kafka_consumer_group_metadata_destroy(metadata);
-}
-
-void Consumer::prepare(rd_kafka_conf_s* conf) {
+void Consumer::prepare(rd_kafka_conf_t* conf) {
   rd_kafka_conf_set_rebalance_cb(conf, [](rd_kafka_t*, rd_kafka_resp_err_t code,
                                           rd_kafka_topic_partition_list_t* list, void* client) {
     static_cast<Consumer*>(static_cast<Client*>(client))->rebalance(code, list);
@@ -44,8 +36,6 @@ Consumer::Consumer(Configuration configuration, Say say)
   require(rd_kafka_poll_set_consumer(handle()), "Kafka's consumer cannot be started");
 }
 
-Consumer::~Consumer() = default;
-
 void Consumer::subscribe(const std::vector<std::string>& topics, RebalanceListener& listener) {
   listener_ = &listener;
   const PartitionList list(rd_kafka_topic_partition_list_new(static_cast<int>(topics.size())));
@@ -54,28 +44,15 @@ void Consumer::subscribe(const std::vector<std::string>& topics, RebalanceListen
   require(rd_kafka_subscribe(handle(), list.get()), "the group cannot be joined");
 }
 
-void Consumer::rebalance(int code, rd_kafka_topic_partition_list_s* list) {
+void Consumer::rebalance(int code, rd_kafka_topic_partition_list_t* list) {
   const bool comes = code == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS;
   const auto partitions = from_list(*list);
   // No exception may go through librdkafka. And whatever happens, it has to be told that it was
   // heard, or the group waits.
   try {
-    if (comes && !closing_) {
-      assigned_ = false;
-      listener_->assigned(partitions);
-      if (assigned_) return;
-      auto from_start = partitions;
-      for (TopicPartition& p : from_start) p.offset = TopicPartition::beginning;
-      assign(from_start);
-      pause(from_start);
-      return;
-    }
-    if (!comes && listener_ != nullptr) {
-      if (assignment_lost())
-        listener_->lost(partitions);
-      else
-        listener_->revoked(partitions);
-    }
+    if (comes && !closing_) return listener_->assigned(partitions);
+    if (!comes && listener_ != nullptr)
+      assignment_lost() ? listener_->lost(partitions) : listener_->revoked(partitions);
   } catch (...) {
     thrown_ = std::current_exception();
   }
@@ -94,17 +71,12 @@ bool Consumer::is_cooperative() const {
 }
 
 void Consumer::assign(const std::vector<TopicPartition>& partitions) {
-  assigned_ = true;
   const PartitionList list = to_list(partitions);
   constexpr const char* doing = "partitions cannot be assigned";
   if (is_cooperative())
     require(rd_kafka_incremental_assign(handle(), list.get()), doing);
   else
     require(rd_kafka_assign(handle(), list.get()), doing);
-}
-
-void Consumer::unassign() {
-  require(rd_kafka_assign(handle(), nullptr), "partitions cannot be given back");
 }
 
 void Consumer::pause(const std::vector<TopicPartition>& partitions) {
@@ -117,39 +89,15 @@ void Consumer::resume(const std::vector<TopicPartition>& partitions) {
           "partitions cannot be resumed");
 }
 
-void Consumer::seek(const std::vector<TopicPartition>& partitions, Milliseconds timeout) {
-  const auto deadline = Steady::now() + timeout;
-  auto left = partitions;
-  while (!left.empty()) {
-    const PartitionList list = to_list(left);
-    require(rd_kafka_seek_partitions(handle(), list.get(), milliseconds_until(deadline)),
-            "the place to read from cannot be set");
-    std::vector<TopicPartition> not_yet;
-    for (int i = 0; i < list->cnt; ++i) {
-      const int code = list->elems[i].err;
-      // One that has just been assigned is not being read yet.
-      if (code == RD_KAFKA_RESP_ERR__STATE && Steady::now() < deadline)
-        not_yet.push_back(left[static_cast<std::size_t>(i)]);
-      else
-        require(code, fmt::format("the place to read {} [{}] from cannot be set",
-                                  list->elems[i].topic, list->elems[i].partition));
-    }
-    left = std::move(not_yet);
-    if (!left.empty()) std::this_thread::sleep_for(Milliseconds(5));
-  }
-}
-
 void Consumer::rethrow() {
   if (thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
 }
 
-std::optional<Message> Consumer::take(rd_kafka_message_s* raw) {
-  if (raw == nullptr) {
-    rethrow();
-    return {};
-  }
+std::optional<Message> Consumer::poll(Milliseconds most) {
+  rd_kafka_message_t* const raw = rd_kafka_consumer_poll(handle(), static_cast<int>(most.count()));
   Message message(raw);
   rethrow();
+  if (raw == nullptr) return {};
   if (raw->err == RD_KAFKA_RESP_ERR_NO_ERROR || message.is_end()) return message;
   require_sound();
   const char* const details = rd_kafka_message_errstr(raw);
@@ -165,43 +113,16 @@ std::optional<Message> Consumer::take(rd_kafka_message_s* raw) {
        details);
 }
 
-std::optional<Message> Consumer::poll(Milliseconds most) {
-  return take(rd_kafka_consumer_poll(handle(), static_cast<int>(most.count())));
-}
-
-std::vector<TopicPartition> Consumer::committed(std::vector<TopicPartition> partitions,
+std::vector<TopicPartition> Consumer::committed(const std::vector<TopicPartition>& partitions,
                                                 Milliseconds timeout) const {
   const PartitionList list = to_list(partitions);
   require(rd_kafka_committed(handle(), list.get(), static_cast<int>(timeout.count())),
           "the group's offsets cannot be read");
-  for (int i = 0; i < list->cnt; ++i)
-    require(list->elems[i].err, fmt::format("the group's offset of {} [{}] cannot be read",
-                                            list->elems[i].topic, list->elems[i].partition));
-  return from_list(*list);
-}
-
-std::vector<TopicPartition> Consumer::position(std::vector<TopicPartition> partitions) const {
-  const PartitionList list = to_list(partitions);
-  require(rd_kafka_position(handle(), list.get()), "positions cannot be told");
-  return from_list(*list);
-}
-
-std::vector<TopicPartition> Consumer::assignment() const {
-  rd_kafka_topic_partition_list_t* list = nullptr;
-  require(rd_kafka_assignment(handle(), &list), "the assignment cannot be told");
-  return from_list(*PartitionList(list));
+  return require(list, "the group's offset of {} [{}] cannot be read");
 }
 
 GroupMetadata Consumer::group_metadata() const {
   return GroupMetadata(rd_kafka_consumer_group_metadata(handle()));
-}
-
-std::string Consumer::member_id() const {
-  char* const id = rd_kafka_memberid(handle());
-  if (id == nullptr) return {};
-  std::string text = id;
-  rd_kafka_mem_free(handle(), id);
-  return text;
 }
 
 bool Consumer::close(Milliseconds timeout) {
@@ -218,6 +139,63 @@ bool Consumer::close(Milliseconds timeout) {
   const bool closed = rd_kafka_consumer_closed(handle()) != 0;
   rethrow();
   return closed;
+}
+
+// ---- What a topic holds, and no more.
+
+namespace {
+
+/// Until `take` returns false for the last partition that is left; it is also given ends.
+void read_until(const Client& client, const std::vector<TopicPartition>& partitions,
+                const std::function<bool(const Message&)>& take) {
+  constexpr auto patience = std::chrono::seconds(15);
+  // The end of a partition is known only after an empty answer, which a broker is slow to give.
+  Consumer consumer(
+      client.configuration().with("enable.partition.eof", "true").set("fetch.wait.max.ms", "20"),
+      client.say());
+  consumer.assign(partitions);
+  auto last = std::chrono::steady_clock::now();
+  std::vector<bool> done(partitions.size());
+  for (std::size_t left = partitions.size(); left > 0;) {
+    const auto message = consumer.poll(Milliseconds(100));
+    const auto now = std::chrono::steady_clock::now();
+    if (!message) {
+      if (now - last <= patience) continue;
+      const auto [code, text] = consumer.last_complaint();
+      throw KafkaError(
+          code, KafkaError::Kind::retriable,
+          fmt::format("reading the topic {} does not get on{}{}{}", partitions.front().topic,
+                      text.empty() ? "" : ": ", text, advice_for(code)));
+    }
+    last = now;
+    for (std::size_t i = 0; i < partitions.size(); ++i) {
+      if (done[i] || partitions[i].partition != message->partition() || take(*message)) continue;
+      consumer.pause({partitions[i]});
+      done[i] = true;
+      --left;
+    }
+  }
+}
+
+}  // namespace
+
+void read_topic(const Client& client, const std::string& topic,
+                const std::vector<std::int32_t>& partitions, const TakeMessage& take) {
+  std::vector<TopicPartition> from;
+  for (const std::int32_t p : partitions) from.push_back({topic, p, TopicPartition::beginning});
+  read_until(client, from, [&](const Message& message) {
+    if (!message.is_end()) take(message);
+    return !message.is_end();
+  });
+}
+
+void read_range(const Client& client, const TopicPartition& from, std::int64_t end,
+                const TakeMessage& take) {
+  read_until(client, {from}, [&](const Message& message) {
+    if (message.is_end() || message.offset() >= end) return false;
+    take(message);
+    return message.offset() + 1 < end;
+  });
 }
 
 }  // namespace kalstream::kafka

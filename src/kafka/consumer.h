@@ -2,13 +2,11 @@
 #pragma once
 
 #include <exception>
+#include <functional>
 #include <optional>
 #include <vector>
 
 #include "kafka/client.h"
-
-struct rd_kafka_consumer_group_metadata_s;
-struct rd_kafka_topic_partition_list_s;
 
 namespace kalstream::kafka {
 
@@ -17,8 +15,8 @@ namespace kalstream::kafka {
 class RebalanceListener {
  public:
   virtual ~RebalanceListener() = default;
-  /// These are the consumer's now. Consumer::assign() tells it from where to read them; if that is
-  /// not called here they are paused, until Consumer::seek() and resume().
+  /// These are the consumer's now: Consumer::assign(), called here, tells it from where to read
+  /// them.
   virtual void assigned(const std::vector<TopicPartition>& partitions) = 0;
   /// These go; the last moment to commit what was done with them. They are unassigned afterwards.
   virtual void revoked(const std::vector<TopicPartition>& partitions) = 0;
@@ -26,27 +24,13 @@ class RebalanceListener {
   virtual void lost(const std::vector<TopicPartition>& partitions) = 0;
 };
 
-/// The group a consumer is a member of, at one moment: what a transaction's offsets belong to.
-class GroupMetadata {
- public:
-  explicit GroupMetadata(rd_kafka_consumer_group_metadata_s* metadata) : metadata_(metadata) {}
-  const rd_kafka_consumer_group_metadata_s* get() const { return metadata_.get(); }
-
- private:
-  struct Destroy {
-    void operator()(rd_kafka_consumer_group_metadata_s* metadata) const;
-  };
-  std::unique_ptr<rd_kafka_consumer_group_metadata_s, Destroy> metadata_;
-};
-
 /// Reads committed messages only, commits nothing by itself, and takes no other offset in the place
 /// of one that is gone: these are set here, whatever the configuration says.
 class Consumer : public Client {
  public:
   /// Nothing is asked of the group (group.id) before subscribe() or committed().
+  /// When it goes it leaves without a word, as if it were killed, unless close() was called.
   Consumer(Configuration configuration, Say say);
-  /// Leaves without a word, as if it were killed, unless close() was called.
-  ~Consumer();
 
   /// Joins the group. The listener must outlive the consumer.
   void subscribe(const std::vector<std::string>& topics, RebalanceListener& listener);
@@ -61,11 +45,8 @@ class Consumer : public Client {
   /// Reads these partitions, from their offsets on: of all it has in place of those before, or in
   /// addition to them where is_cooperative().
   void assign(const std::vector<TopicPartition>& partitions);
-  void unassign();
   void pause(const std::vector<TopicPartition>& partitions);
   void resume(const std::vector<TopicPartition>& partitions);
-  /// Goes to the offsets of these, which are assigned; what was read ahead is dropped.
-  void seek(const std::vector<TopicPartition>& partitions, Milliseconds timeout);
 
   /// The next message. Throws KafkaError; a partition's failure names it. To be called at least
   /// every max.poll.interval.ms, whether there is something to read or not.
@@ -73,24 +54,33 @@ class Consumer : public Client {
 
   /// The group's offsets, with metadata; no_offset where there is none. Waits for transactions that
   /// are under way.
-  std::vector<TopicPartition> committed(std::vector<TopicPartition> partitions,
+  std::vector<TopicPartition> committed(const std::vector<TopicPartition>& partitions,
                                         Milliseconds timeout) const;
-  /// Behind the last message that poll() has given; no_offset before the first.
-  std::vector<TopicPartition> position(std::vector<TopicPartition> partitions) const;
-  std::vector<TopicPartition> assignment() const;
   GroupMetadata group_metadata() const;
-  std::string member_id() const;
 
  private:
-  void rebalance(int code, rd_kafka_topic_partition_list_s* list);
+  void rebalance(int code, rd_kafka_topic_partition_list_t* list);
   void rethrow();
-  std::optional<Message> take(rd_kafka_message_s* raw);
-  static void prepare(rd_kafka_conf_s* conf);
+  static void prepare(rd_kafka_conf_t* conf);
 
   RebalanceListener* listener_ = nullptr;
   bool closing_ = false;
-  bool assigned_ = false;      // by the listener, within the callback
   std::exception_ptr thrown_;  // by a callback
 };
+
+// ---- What a topic holds, and no more: for records that are looked up.
+
+using TakeMessage = std::function<void(const Message&)>;
+
+// All with the settings of the client.
+
+/// Every committed message of these partitions that is there at this moment, in the order of each
+/// partition. Throws KafkaError if nothing comes for long, as the other does.
+void read_topic(const Client& client, const std::string& topic,
+                const std::vector<std::int32_t>& partitions, const TakeMessage& take);
+
+/// Those of one partition from its offset on and before `end`, as far as they are there.
+void read_range(const Client& client, const TopicPartition& from, std::int64_t end,
+                const TakeMessage& take);
 
 }  // namespace kalstream::kafka

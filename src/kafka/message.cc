@@ -1,6 +1,8 @@
 #include "kafka/message.h"
 
-#include "kafka/handles.h"
+#include <cstdlib>
+#include <cstring>
+#include <new>
 
 namespace kalstream::kafka {
 
@@ -13,8 +15,30 @@ std::optional<std::string_view> text_of(const void* text, std::size_t size) {
 
 }  // namespace
 
-void Message::Destroy::operator()(rd_kafka_message_s* message) const {
-  rd_kafka_message_destroy(message);
+PartitionList to_list(const std::vector<TopicPartition>& partitions) {
+  PartitionList list(rd_kafka_topic_partition_list_new(static_cast<int>(partitions.size())));
+  for (const TopicPartition& p : partitions) {
+    auto* const entry = rd_kafka_topic_partition_list_add(list.get(), p.topic.c_str(), p.partition);
+    entry->offset = p.offset;
+    if (p.metadata.empty()) continue;
+    entry->metadata = std::malloc(p.metadata.size());  // the list frees it
+    if (entry->metadata == nullptr) throw std::bad_alloc();
+    std::memcpy(entry->metadata, p.metadata.data(), p.metadata.size());
+    entry->metadata_size = p.metadata.size();
+  }
+  return list;
+}
+
+std::vector<TopicPartition> from_list(const rd_kafka_topic_partition_list_t& list) {
+  std::vector<TopicPartition> partitions;
+  for (int i = 0; i < list.cnt; ++i) {
+    const rd_kafka_topic_partition_t& entry = list.elems[i];
+    partitions.push_back({entry.topic, entry.partition, entry.offset, {}});
+    if (entry.metadata != nullptr)
+      partitions.back().metadata.assign(static_cast<const char*>(entry.metadata),
+                                        entry.metadata_size);
+  }
+  return partitions;
 }
 
 std::string Message::topic() const { return rd_kafka_topic_name(message_->rkt); }
@@ -58,8 +82,6 @@ std::optional<std::string_view> Message::header(const char* name) const {
 }
 
 bool Message::is_end() const { return message_->err == RD_KAFKA_RESP_ERR__PARTITION_EOF; }
-
-std::size_t Message::size() const { return message_->len + message_->key_len; }
 
 std::int32_t partition_of(std::string_view key, std::int32_t partitions) {
   // MurmurHash2, 32 bits, with the seed of Kafka's clients in Java.

@@ -2,15 +2,13 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
-struct rd_kafka_message_s;
+#include "kafka/handles.h"
 
 namespace kalstream::kafka {
 
@@ -28,6 +26,9 @@ struct TopicPartition {
   bool operator==(const TopicPartition&) const = default;
 };
 
+PartitionList to_list(const std::vector<TopicPartition>& partitions);
+std::vector<TopicPartition> from_list(const rd_kafka_topic_partition_list_t& list);
+
 /// A header of a message; its value may be null.
 struct Header {
   std::string_view name;
@@ -37,7 +38,7 @@ struct Header {
 /// A message as the broker gave it. Its texts live as long as it does.
 class Message {
  public:
-  explicit Message(rd_kafka_message_s* message) : message_(message) {}
+  explicit Message(rd_kafka_message_t* message) : message_(message) {}
 
   std::string topic() const;
   std::int32_t partition() const;
@@ -53,14 +54,8 @@ class Message {
   /// with enable.partition.eof=true.
   bool is_end() const;
 
-  /// That its texts take, about.
-  std::size_t size() const;
-
  private:
-  struct Destroy {
-    void operator()(rd_kafka_message_s* message) const;
-  };
-  std::unique_ptr<rd_kafka_message_s, Destroy> message_;
+  Owner<rd_kafka_message_t, rd_kafka_message_destroy> message_;
 };
 
 /// A message to be written. Its texts are copied at once.

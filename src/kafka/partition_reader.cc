@@ -4,34 +4,22 @@
 
 #include <algorithm>
 
-#include "kafka/handles.h"
-
 namespace kalstream::kafka {
 namespace {
 
 // What is fetched ahead is little: a partition with a backlog must not keep others waiting.
 Configuration of_partitions(Configuration configuration, bool tells_ends) {
-  const auto by_default = [&](const char* name, const char* value) {
-    if (configuration.value(name).empty()) configuration.set(name, value);
-  };
-  by_default("queued.min.messages", "2000");
-  by_default("queued.max.messages.kbytes", "16384");
-  by_default("fetch.wait.max.ms", "100");
-  by_default("fetch.error.backoff.ms", "100");
-  return configuration.set("isolation.level", "read_committed")
+  return configuration.set_default("queued.min.messages", "2000")
+      .set_default("queued.max.messages.kbytes", "16384")
+      .set_default("fetch.wait.max.ms", "100")
+      .set_default("fetch.error.backoff.ms", "100")
+      .set("isolation.level", "read_committed")
       .set("enable.auto.commit", "false")
       .set("auto.offset.reset", "error")
       .set("enable.partition.eof", tells_ends ? "true" : "false");
 }
 
 }  // namespace
-
-void PartitionReader::DestroyTopic::operator()(rd_kafka_topic_s* topic) const {
-  rd_kafka_topic_destroy(topic);
-}
-void PartitionReader::DestroyQueue::operator()(rd_kafka_queue_s* queue) const {
-  rd_kafka_queue_destroy(queue);
-}
 
 PartitionReader::PartitionReader(const Configuration& configuration, std::string topic,
                                  bool tells_ends, Say say)
@@ -74,25 +62,24 @@ const std::vector<Message>& PartitionReader::poll(std::size_t most, Milliseconds
   const ssize_t more =
       rd_kafka_consume_batch_queue(queue_.get(), /*timeout_ms=*/0, raw.data() + 1, most - 1);
   const ssize_t count = 1 + std::max<ssize_t>(0, more);
-  std::vector<Message> failed;
-  const rd_kafka_message_t* gone = nullptr;
+  std::string why;
+  std::optional<Message> gone;
   for (ssize_t k = 0; k < count; ++k) {
-    Message message(raw[static_cast<std::size_t>(k)]);
     const rd_kafka_message_t* const one = raw[static_cast<std::size_t>(k)];
+    Message message(raw[static_cast<std::size_t>(k)]);
     if (one->err == RD_KAFKA_RESP_ERR_NO_ERROR || message.is_end()) {
       messages_.push_back(std::move(message));
     } else if (one->err == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET ||
                one->err == RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE) {
-      gone = one;
-      failed.push_back(std::move(message));
+      why = rd_kafka_message_errstr(one);
+      gone = std::move(message);
     } else {  // the client goes on trying
       note_complaint(one->err, rd_kafka_message_errstr(one));
     }
   }
-  if (gone != nullptr)
+  if (gone)
     fail(RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET, KafkaError::Kind::plain,
-         fmt::format("reading {} [{}] fails", topic_, gone->partition),
-         rd_kafka_message_errstr(gone));
+         fmt::format("reading {} [{}] fails", topic_, gone->partition()), why);
   return messages_;
 }
 

@@ -1,16 +1,11 @@
 // Reads single partitions of a topic, each from where it is told: as a member of no group.
 #pragma once
 
-#include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "kafka/client.h"
-
-struct rd_kafka_queue_s;
-struct rd_kafka_topic_s;
 
 namespace kalstream::kafka {
 
@@ -21,8 +16,6 @@ class PartitionReader : public Client {
   /// `tells_ends`: Message::is_end() whenever all that a partition has by then has been read.
   PartitionReader(const Configuration& configuration, std::string topic, bool tells_ends, Say say);
   ~PartitionReader();
-
-  const std::string& topic() const { return topic_; }
 
   /// From this offset on, or TopicPartition::beginning.
   void start(std::int32_t partition, std::int64_t offset);
@@ -37,17 +30,10 @@ class PartitionReader : public Client {
   std::optional<std::int64_t> end(std::int32_t partition) const;
 
  private:
-  struct DestroyTopic {
-    void operator()(rd_kafka_topic_s* topic) const;
-  };
-  struct DestroyQueue {
-    void operator()(rd_kafka_queue_s* queue) const;
-  };
-
   std::string topic_;
   // Before the handle of the client goes they have to: see the destructor.
-  std::unique_ptr<rd_kafka_topic_s, DestroyTopic> handle_of_topic_;
-  std::unique_ptr<rd_kafka_queue_s, DestroyQueue> queue_;
+  TopicHandle handle_of_topic_;
+  Queue queue_;
   std::vector<std::int32_t> started_;
   std::vector<Message> messages_;
 };

@@ -2,21 +2,15 @@
 
 #include <fmt/format.h>
 
-#include "kafka/handles.h"
-
 namespace kalstream::kafka {
 
 namespace {
 
 int as_ms(Milliseconds time) { return static_cast<int>(time.count()); }
 
-Configuration writes_once(Configuration configuration) {
-  return configuration.set("enable.idempotence", "true");
-}
-
 }  // namespace
 
-void Producer::prepare(rd_kafka_conf_s* conf) {
+void Producer::prepare(rd_kafka_conf_t* conf) {
   rd_kafka_conf_set_dr_msg_cb(
       conf, [](rd_kafka_t*, const rd_kafka_message_t* message, void* client) {
         static_cast<Producer*>(static_cast<Client*>(client))->report(*message);
@@ -24,7 +18,8 @@ void Producer::prepare(rd_kafka_conf_s* conf) {
 }
 
 Producer::Producer(Configuration configuration, Delivered delivered, Say say)
-    : Client(Kind::producer, writes_once(std::move(configuration)), std::move(say), &prepare),
+    : Client(Kind::producer, configuration.set("enable.idempotence", "true"), std::move(say),
+             &prepare),
       delivered_(std::move(delivered)) {}
 
 Producer::~Producer() {
@@ -32,7 +27,7 @@ Producer::~Producer() {
   rd_kafka_purge(handle(), RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
 }
 
-void Producer::report(const rd_kafka_message_s& message) {
+void Producer::report(const rd_kafka_message_t& message) {
   if (!delivered_ || thrown_) return;
   try {  // not through librdkafka
     delivered_({.tag = reinterpret_cast<std::uintptr_t>(message._private),
@@ -49,7 +44,7 @@ void Producer::rethrow() {
 }
 
 void Producer::find(const std::vector<std::string>& topics, Milliseconds timeout) {
-  std::vector<Owner<rd_kafka_topic_t, rd_kafka_topic_destroy>> known;
+  std::vector<TopicHandle> known;
   for (const std::string& topic : topics)
     known.emplace_back(rd_kafka_topic_new(handle(), topic.c_str(), nullptr));
   const struct rd_kafka_metadata* metadata = nullptr;
@@ -123,13 +118,9 @@ void Producer::produce(const Outgoing& message) {
       return;
     }
     rd_kafka_error_destroy(error);
-    poll(Milliseconds(100));  // each ends at message.timeout.ms, so there will be room
+    rd_kafka_poll(handle(), 100);  // each ends at message.timeout.ms, so there will be room
+    rethrow();
   }
-}
-
-void Producer::poll(Milliseconds most) {
-  rd_kafka_poll(handle(), as_ms(most));
-  rethrow();
 }
 
 bool Producer::flush(Milliseconds timeout) {
@@ -140,8 +131,17 @@ bool Producer::flush(Milliseconds timeout) {
   return true;
 }
 
-std::size_t Producer::waiting() const {
-  return static_cast<std::size_t>(rd_kafka_outq_len(handle()));
+Delivery write_one(const Client& client, const Outgoing& message, const std::string& doing) {
+  Delivery delivery;
+  Producer producer(
+      client.configuration(), [&](const Delivery& d) { delivery = d; }, client.say());
+  producer.produce(message);
+  if (!producer.flush(std::chrono::seconds(30)) || delivery.error != 0)
+    throw KafkaError(
+        delivery.error, KafkaError::Kind::plain,
+        fmt::format("{}: {}{}", doing, delivery.error == 0 ? "no answer" : name_of(delivery.error),
+                    advice_for(delivery.error)));
+  return delivery;
 }
 
 }  // namespace kalstream::kafka

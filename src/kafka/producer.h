@@ -40,19 +40,20 @@ class Producer : public Client {
 
   /// Waits for room if the queue is full. Throws KafkaError, e.g. for a message that is too large.
   void produce(const Outgoing& message);
-  /// Lets delivery reports come in.
-  void poll(Milliseconds most);
   /// Until all are delivered or have failed. False if some are not yet.
   bool flush(Milliseconds timeout);
-  std::size_t waiting() const;  ///< messages that are not delivered yet
 
  private:
-  static void prepare(rd_kafka_conf_s* conf);
-  void report(const rd_kafka_message_s& message);
+  static void prepare(rd_kafka_conf_t* conf);
+  void report(const rd_kafka_message_t& message);
   void rethrow();
 
   Delivered delivered_;
   std::exception_ptr thrown_;  // by a callback
 };
+
+/// Writes one message, with the settings of the client, and waits until it is there; where that is.
+/// Throws KafkaError, whose text begins with `doing`.
+Delivery write_one(const Client& client, const Outgoing& message, const std::string& doing);
 
 }  // namespace kalstream::kafka

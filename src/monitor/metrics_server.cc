@@ -1,21 +1,17 @@
 #include "monitor/metrics_server.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <netdb.h>
-#include <poll.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
 #include <stdexcept>
-#include <string_view>
 #include <utility>
 
 #include "monitor/status.h"
+#include "system/system.h"
 
 namespace kalstream {
 namespace {
@@ -24,66 +20,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr unsigned most_clients = 64;
 constexpr auto patience = std::chrono::seconds(2);  // with one client
-
-/// A file descriptor with an owner.
-class Handle {
- public:
-  explicit Handle(int fd = -1) : fd_(fd) {}
-  Handle(Handle&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Handle& operator=(Handle&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~Handle() {
-    if (fd_ >= 0) close(fd_);
-  }
-
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
-
-bool keep_to_ourselves(int fd) {
-  return fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK) == 0 &&
-         fcntl(fd, F_SETFD, FD_CLOEXEC) == 0;
-}
-
-bool try_again(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
-
-/// A numeric address as the system wants it.
-class Address {
- public:
-  Address(const std::string& address, std::uint16_t port) {
-    addrinfo hints{};
-    hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE;
-    hints.ai_socktype = SOCK_STREAM;
-    if (getaddrinfo(address.c_str(), std::to_string(port).c_str(), &hints, &found_) != 0)
-      throw std::runtime_error(fmt::format(
-          "'{}' is not a numeric address; 127.0.0.1 is this machine alone, 0.0.0.0 lets "
-          "others in",
-          address));
-  }
-  ~Address() { freeaddrinfo(found_); }
-  Address(const Address&) = delete;
-  Address& operator=(const Address&) = delete;
-
-  const addrinfo& operator*() const { return *found_; }
-
- private:
-  addrinfo* found_ = nullptr;
-};
-
-Handle open_socket(const addrinfo& address) {
-  Handle handle(socket(address.ai_family, address.ai_socktype, address.ai_protocol));
-  if (handle.get() >= 0 && !keep_to_ourselves(handle.get())) return Handle();
-  return handle;
-}
-
-int milliseconds_until(Clock::time_point then) {
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(then - Clock::now());
-  return static_cast<int>(std::max<std::int64_t>(left.count(), 0));
-}
 
 }  // namespace
 
@@ -126,53 +62,48 @@ http::Response MetricsServer::respond(const http::Request& request) const {
   return {.shared_body = text_};
 }
 
-std::string fetch_metrics(std::uint16_t port, const std::string& address,
-                          std::chrono::milliseconds timeout) {
+std::string fetch_metrics(std::uint16_t port, std::chrono::milliseconds timeout) {
   const auto deadline = Clock::now() + timeout;
-  const std::string name = fmt::format("{}:{}", address, port);
-  const auto wait = [&](int socket, short events) {
-    pollfd polled{.fd = socket, .events = events, .revents = 0};
-    int ready = 0;
-    do {
-      ready = poll(&polled, 1, milliseconds_until(deadline));
-    } while (ready < 0 && errno == EINTR && Clock::now() < deadline);
-    if (ready <= 0) throw std::runtime_error(fmt::format("{} does not answer", name));
+  const std::string name = fmt::format("127.0.0.1:{}", port);
+  const Descriptor socket(System::real(), ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const auto require = [&](ssize_t result) {
+    if (result >= 0) return static_cast<std::size_t>(result);
+    if (errno == EAGAIN || errno == EINPROGRESS)
+      throw std::runtime_error(fmt::format("{} does not answer", name));
+    throw std::runtime_error(fmt::format("{} cannot be reached: {}", name, std::strerror(errno)));
   };
-  const Address where(address, port);
-  const Handle socket = open_socket(*where);
-  const auto failed = [&](int error) {
-    throw std::runtime_error(fmt::format("{} cannot be reached: {}", name, std::strerror(error)));
+  // No call takes longer than what is left of the time.
+  const auto limit_calls = [&] {
+    using std::chrono::microseconds;
+    const auto left = std::chrono::duration_cast<microseconds>(deadline - Clock::now());
+    if (left <= microseconds(0)) throw std::runtime_error(fmt::format("{} does not answer", name));
+    timeval time{};
+    time.tv_sec = left.count() / 1'000'000;
+    time.tv_usec = left.count() % 1'000'000;
+    for (const int option : {SO_SNDTIMEO, SO_RCVTIMEO})
+      require(setsockopt(socket.get(), SOL_SOCKET, option, &time, sizeof(time)));
   };
-  if (socket.get() < 0) failed(errno);
-  if (connect(socket.get(), (*where).ai_addr, (*where).ai_addrlen) != 0) {
-    if (errno != EINPROGRESS) failed(errno);
-    wait(socket.get(), POLLOUT);
-    int error = 0;
-    socklen_t size = sizeof(error);
-    getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &size);
-    if (error != 0) failed(error);
-  }
+  require(socket.get());
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  limit_calls();
+  require(connect(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)));
   const std::string request =
       fmt::format("GET /metrics HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", name);
-  for (std::size_t sent = 0; sent < request.size();) {
-    wait(socket.get(), POLLOUT);
-    const ssize_t n =
-        send(socket.get(), request.data() + sent, request.size() - sent, MSG_NOSIGNAL);
-    if (n < 0 && !try_again(errno)) failed(errno);
-    sent += static_cast<std::size_t>(std::max<ssize_t>(n, 0));
-  }
+  require(send(socket.get(), request.data(), request.size(), MSG_NOSIGNAL));
   std::string response;
   std::array<char, 4096> buffer;
-  for (;;) {
-    wait(socket.get(), POLLIN);
-    const ssize_t n = recv(socket.get(), buffer.data(), buffer.size(), 0);
-    if (n < 0 && try_again(errno)) continue;
-    if (n < 0) failed(errno);
-    if (n == 0) break;
-    response.append(buffer.data(), static_cast<std::size_t>(n));
-    if (response.size() > largest_metrics_text)
-      throw std::runtime_error(fmt::format("{} answers with more than metrics", name));
+  for (std::size_t n = 1; n > 0 && response.size() <= largest_metrics_text;) {
+    limit_calls();
+    const ssize_t got = recv(socket.get(), buffer.data(), buffer.size(), 0);
+    if (got < 0 && errno == EINTR) continue;
+    n = require(got);
+    response.append(buffer.data(), n);
   }
+  if (response.size() > largest_metrics_text)
+    throw std::runtime_error(fmt::format("{} answers with more than metrics", name));
   const auto body = response.find("\r\n\r\n");
   const auto code = response.find(' ');
   if (!response.starts_with("HTTP/1.") || body == std::string::npos ||

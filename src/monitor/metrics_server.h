@@ -35,9 +35,9 @@ class MetricsServer {
   std::unique_ptr<http::Server> server_;
 };
 
-/// What a server on this machine, or at another numeric address, gives at /metrics. Throws
-/// std::runtime_error if it does not answer in time, or not with metrics.
-std::string fetch_metrics(std::uint16_t port, const std::string& address = "127.0.0.1",
+/// What a server on this machine gives at /metrics. Throws std::runtime_error if it does not answer
+/// in time, or not with metrics.
+std::string fetch_metrics(std::uint16_t port,
                           std::chrono::milliseconds timeout = std::chrono::seconds(2));
 
 }  // namespace kalstream

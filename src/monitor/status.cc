@@ -10,86 +10,76 @@
 #include <iterator>
 #include <optional>
 #include <system_error>
-#include <type_traits>
 #include <utility>
 
 namespace kalstream {
 namespace {
+
+using Family = MetricFamily;
 
 constexpr std::string_view prefix = "kalstream_";
 constexpr std::string_view counter = "counter";
 constexpr std::string_view gauge = "gauge";
 constexpr std::string_view summary = "summary";
 
-/// A family of series, all of which follow one after the other.
-struct Family {
-  std::string_view type;
-  std::string_view name;
-  std::string_view help;
-};
-
 /// Every metric that is one number in a known place, once for both ways:
 /// visit(family, what follows the name, the number).
 template <class Status, class Visit>
 void each_number(Status& s, const Visit& visit) {
-  visit({gauge, "uptime_seconds", "Seconds since the stream was opened."}, "", s.uptime_seconds);
-  visit({counter, "lines_read_total", "Lines read."}, "", s.lines_read);
-  visit({counter, "lines_refused_total", "Lines that could not be used."}, "", s.lines_refused);
-  visit({counter, "samples_predicted_total", "Samples predicted."}, "", s.samples_predicted);
-  visit({counter, "targets_learnt_total", "Targets learnt."}, "", s.targets_learnt);
-  visit({counter, "targets_missing_total", "Samples passed without a target."}, "",
-        s.targets_missing);
-  visit({gauge, "labels_pending", "Samples waiting for their target."}, "", s.labels_pending);
-  visit({counter, "labels_late_total", "Targets that came too late to be learnt."}, "",
-        s.labels_late);
-  visit({counter, "updates_gated_total", "Updates the rule chose not to make."}, "",
-        s.updates_gated);
-  visit({counter, "updates_rejected_total", "Updates the learner's own guard refused."}, "",
-        s.updates_rejected);
-  visit({counter, "inputs_held_total", "Missing inputs that the last value stood in for."}, "",
-        s.inputs_held);
-  visit({counter, "anomalies_total", "Targets so strange that they were told."}, "", s.anomalies);
-  visit({counter, "samples_late_total", "Samples whose time had passed."}, "", s.samples_late);
-  visit({counter, "samples_repeated_total", "Samples of the time of the one before."}, "",
-        s.samples_repeated);
-  visit({counter, "samples_passed_total", "Samples that never came, as times tell."}, "",
-        s.samples_passed);
-  visit({counter, "checkpoints_written_total", "Checkpoints written."}, "", s.checkpoints_written);
-  visit({counter, "checkpoint_failures_total", "Checkpoints that could not be written."}, "",
-        s.checkpoint_failures);
-  visit({gauge, "checkpoint_age_seconds", "Seconds since the last checkpoint."}, "",
-        s.seconds_since_checkpoint);
-  visit({gauge, "models_in_memory", "Models in memory."}, "", s.models_in_memory);
-  visit({gauge, "models_packed", "Models in memory that wait there packed."}, "", s.models_packed);
-  visit({gauge, "models_on_disk", "Models on disk."}, "", s.models_on_disk);
-  visit({counter, "evictions_total", "Models moved from memory to disk."}, "", s.evictions);
-
-  visit({gauge, "memory_bytes", "Memory that counts against the limit."}, "", s.memory_bytes);
-  visit({gauge, "memory_limit_bytes", "Memory that may be used."}, "", s.memory_limit);
-
-  const auto both = [&](const Family& family, auto& of_all, auto& of_recent) {
-    visit(family, "{window=\"all\"}", of_all);
-    visit(family, "{window=\"recent\"}", of_recent);
+  const auto count = [&](std::string_view name, std::string_view help, auto& value) {
+    visit({counter, name, help}, "", value);
   };
-  both({gauge, "nse", "Mean squared error over the variance of the target."}, s.errors.nse,
+  const auto level = [&](std::string_view name, std::string_view help, auto& value) {
+    visit({gauge, name, help}, "", value);
+  };
+  level("uptime_seconds", "Seconds since the stream was opened.", s.uptime_seconds);
+  count("lines_read_total", "Lines read.", s.lines_read);
+  count("lines_refused_total", "Lines that could not be used.", s.lines_refused);
+  count("samples_predicted_total", "Samples predicted.", s.samples_predicted);
+  count("targets_learnt_total", "Targets learnt.", s.targets_learnt);
+  count("targets_missing_total", "Samples passed without a target.", s.targets_missing);
+  level("labels_pending", "Samples waiting for their target.", s.labels_pending);
+  count("labels_late_total", "Targets that came too late to be learnt.", s.labels_late);
+  count("updates_gated_total", "Updates the rule chose not to make.", s.updates_gated);
+  count("updates_rejected_total", "Updates the learner's own guard refused.", s.updates_rejected);
+  count("inputs_held_total", "Missing inputs that the last value stood in for.", s.inputs_held);
+  count("anomalies_total", "Targets so strange that they were told.", s.anomalies);
+  count("samples_late_total", "Samples whose time had passed.", s.samples_late);
+  count("samples_repeated_total", "Samples of the time of the one before.", s.samples_repeated);
+  count("samples_passed_total", "Samples that never came, as times tell.", s.samples_passed);
+  count("checkpoints_written_total", "Checkpoints written.", s.checkpoints_written);
+  count("checkpoint_failures_total", "Checkpoints that could not be written.",
+        s.checkpoint_failures);
+  level("checkpoint_age_seconds", "Seconds since the last checkpoint.", s.seconds_since_checkpoint);
+  level("models_in_memory", "Models in memory.", s.models_in_memory);
+  level("models_packed", "Models in memory that wait there packed.", s.models_packed);
+  level("models_on_disk", "Models on disk.", s.models_on_disk);
+  count("evictions_total", "Models moved from memory to disk.", s.evictions);
+
+  level("memory_bytes", "Memory that counts against the limit.", s.memory_bytes);
+  level("memory_limit_bytes", "Memory that may be used.", s.memory_limit);
+
+  const auto both = [&](std::string_view name, std::string_view help, auto& all, auto& recent) {
+    visit({gauge, name, help}, "{window=\"all\"}", all);
+    visit({gauge, name, help}, "{window=\"recent\"}", recent);
+  };
+  both("nse", "Mean squared error over the variance of the target.", s.errors.nse,
        s.recent_errors.nse);
-  both({gauge, "rmse", "Root of the mean squared error, in units of the target."}, s.errors.rmse,
+  both("rmse", "Root of the mean squared error, in units of the target.", s.errors.rmse,
        s.recent_errors.rmse);
-  both({gauge, "mae", "Mean absolute error, in units of the target."}, s.errors.mae,
-       s.recent_errors.mae);
-  both({gauge, "log_loss", "Mean of minus ln p of the class that came."}, s.classes.log_loss,
+  both("mae", "Mean absolute error, in units of the target.", s.errors.mae, s.recent_errors.mae);
+  both("log_loss", "Mean of minus ln p of the class that came.", s.classes.log_loss,
        s.classes.recent_log_loss);
-  both({gauge, "accuracy_ratio", "How often the most probable class came."}, s.classes.accuracy,
+  both("accuracy_ratio", "How often the most probable class came.", s.classes.accuracy,
        s.classes.recent_accuracy);
-  visit({gauge, "kappa", "Accuracy beyond chance, Cohen's kappa."}, "", s.classes.kappa);
-  visit({gauge, "auc", "Area under the curve, the mean over classes."}, "", s.classes.auc);
+  level("kappa", "Accuracy beyond chance, Cohen's kappa.", s.classes.kappa);
+  level("auc", "Area under the curve, the mean over classes.", s.classes.auc);
   visit({gauge, "f1", "F1 score, the mean over classes."}, "", s.classes.f1);
-  visit({gauge, "calibration_error", "How far probabilities are from frequencies, ten bins."}, "",
+  level("calibration_error", "How far probabilities are from frequencies, ten bins.",
         s.classes.calibration);
-  visit({gauge, "coverage_nominal_ratio", "How often intervals should hold the target."}, "",
+  level("coverage_nominal_ratio", "How often intervals should hold the target.",
         s.coverage_nominal);
-  both({gauge, "coverage_ratio", "How often intervals held the target."}, s.coverage,
-       s.coverage_recent);
+  both("coverage_ratio", "How often intervals held the target.", s.coverage, s.coverage_recent);
 
   const Family latency = {summary, "latency_seconds", "Time a sample took."};
   visit(latency, "{quantile=\"0.5\"}", s.latency.p50);
@@ -98,10 +88,9 @@ void each_number(Status& s, const Visit& visit) {
   visit(latency, "{quantile=\"0.999\"}", s.latency.p999);
   visit(latency, "_sum", s.latency.sum);
   visit(latency, "_count", s.latency.count);
-  visit({gauge, "latency_max_seconds", "The longest time a sample took."}, "", s.latency.max);
-  visit({gauge, "samples_per_second", "Samples per second, lately."}, "", s.samples_per_second);
-  visit({gauge, "covariance_trace", "Sum of the traces of all covariances."}, "",
-        s.covariance_trace);
+  level("latency_max_seconds", "The longest time a sample took.", s.latency.max);
+  level("samples_per_second", "Samples per second, lately.", s.samples_per_second);
+  level("covariance_trace", "Sum of the traces of all covariances.", s.covariance_trace);
 
   for (std::size_t k = 0; k < warning_kinds; ++k)
     visit({counter, "warnings_total", "Warnings, by kind."},
@@ -113,20 +102,7 @@ constexpr Family memory = {gauge, "resident_memory_bytes", "Memory in use."};
 constexpr Family expert_weight = {gauge, "expert_weight",
                                   "How much each expert of a mixture counts."};
 
-std::string escaped(std::string_view label) {
-  std::string text;
-  for (const char c : label) {
-    if (c == '\n') {
-      text += "\\n";
-      continue;
-    }
-    if (c == '\\' || c == '"') text += '\\';
-    text += c;
-  }
-  return text;
-}
-
-/// What `escaped` made of a label, from the place after its first quote to the last.
+/// What `escaped_label` made of a label, from the place after its first quote to the last.
 std::string unescaped(std::string_view text) {
   std::string label;
   for (std::size_t i = 0; i < text.size() && text[i] != '"'; ++i) {
@@ -140,160 +116,91 @@ std::string unescaped(std::string_view text) {
   return label;
 }
 
-/// Series of one family lie together, whatever order they come in.
-class Writer {
- public:
-  /// Those that follow are of this stream; empty: of the only one.
-  void set_stream(std::string_view name) {
-    label_ = name.empty() ? "" : fmt::format("stream=\"{}\"", escaped(name));
-  }
-
-  template <class Value>
-  void add(const Family& family, std::string_view rest, Value value) {
-    if constexpr (std::is_floating_point_v<Value>)
-      if (std::isnan(value)) return;
-    const auto [found, is_new] = places_.try_emplace(family.name, texts_.size());
-    if (is_new)
-      texts_.push_back(fmt::format("# HELP {0}{1} {2}\n# TYPE {0}{1} {3}\n", prefix, family.name,
-                                   family.help, family.type));
-    std::string& text = texts_[found->second];
-    fmt::format_to(std::back_inserter(text), "{}{}", prefix, family.name);
-    const bool has_labels = rest.starts_with('{');
-    if (label_.empty())
-      text += rest;
-    else if (has_labels)
-      fmt::format_to(std::back_inserter(text), "{{{},{}", label_, rest.substr(1));
-    else
-      fmt::format_to(std::back_inserter(text), "{}{{{}}}", rest, label_);
-    fmt::format_to(std::back_inserter(text), " {}\n", number(value));
-  }
-
-  std::string take() {
-    std::string all;
-    for (const std::string& text : texts_) all += text;
-    return all;
-  }
-
- private:
-  static std::string number(std::uint64_t value) { return fmt::format("{}", value); }
-  static std::string number(double value) {
-    if (std::isinf(value)) return value > 0 ? "+Inf" : "-Inf";
-    return fmt::format("{}", value);
-  }
-
-  std::string label_;
-  std::map<std::string_view, std::size_t> places_;  // of families in …
-  std::vector<std::string> texts_;
-};
-
 void set(double& to, double value) { to = value; }
 void set(std::uint64_t& to, double value) {
   constexpr double most = 0x1p63;
   to = value >= 0 && value <= most ? static_cast<std::uint64_t>(value) : 0;
 }
 
-bool is_name_start(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == ':';
+// A line of metrics is taken from its front.
+constexpr std::string_view blanks = " \t";
+constexpr std::string_view name_characters =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_:0123456789";
+
+std::string_view take(std::string_view& line, std::size_t n) {
+  const std::string_view part = line.substr(0, n);
+  line.remove_prefix(part.size());
+  return part;
 }
-bool is_blank(char c) { return c == ' ' || c == '\t'; }
+std::string_view take_any_of(std::string_view& line, std::string_view characters) {
+  return take(line, line.find_first_not_of(characters));
+}
+bool take_character(std::string_view& line, char c) {
+  take_any_of(line, blanks);
+  return line.starts_with(c) && !take(line, 1).empty();
+}
 
-/// One line of metrics, taken from the front. Each part is nothing where it is not as it should be.
-class Line {
- public:
-  explicit Line(std::string_view text) : text_(text) {}
+/// Empty: there is none.
+std::string_view take_name(std::string_view& line) {
+  take_any_of(line, blanks);
+  const bool begins = !line.empty() && (line[0] < '0' || line[0] > '9');
+  return begins ? take_any_of(line, name_characters) : "";
+}
 
-  void skip_blanks() {
-    while (!text_.empty() && is_blank(text_[0])) text_.remove_prefix(1);
-  }
-  bool take(char c) {
-    if (text_.empty() || text_[0] != c) return false;
-    text_.remove_prefix(1);
-    return true;
-  }
-  bool empty() const { return text_.empty(); }
+/// Between quotes, escapes left as they are.
+std::optional<std::string_view> take_quoted(std::string_view& line) {
+  if (!take_character(line, '"')) return std::nullopt;
+  std::size_t n = 0;
+  while (n < line.size() && line[n] != '"') n += line[n] == '\\' ? 2 : 1;
+  if (n >= line.size()) return std::nullopt;
+  return take(line, n + 1).substr(0, n);
+}
 
-  std::optional<std::string_view> name() {
-    if (text_.empty() || !is_name_start(text_[0])) return std::nullopt;
-    std::size_t n = 1;
-    while (n < text_.size() && (is_name_start(text_[n]) || (text_[n] >= '0' && text_[n] <= '9')))
-      ++n;
-    return front(n);
-  }
-
-  /// Between quotes, escapes left as they are.
-  std::optional<std::string_view> quoted() {
-    if (!take('"')) return std::nullopt;
-    std::size_t n = 0;
-    while (n < text_.size() && text_[n] != '"') n += text_[n] == '\\' ? 2 : 1;
-    if (n >= text_.size()) return std::nullopt;
-    const auto inside = front(n);
-    text_.remove_prefix(1);
-    return inside;
-  }
-
-  std::optional<double> number() {
-    std::size_t n = 0;
-    while (n < text_.size() && !is_blank(text_[n])) ++n;
-    std::string_view word = front(n);
-    if (word.starts_with('+')) word.remove_prefix(1);
-    double value = 0;
-    const char* end = word.data() + word.size();
-    const auto [stop, error] = std::from_chars(word.data(), end, value);
-    return error == std::errc() && stop == end ? std::optional(value) : std::nullopt;
-  }
-
- private:
-  std::string_view front(std::size_t n) {
-    const auto part = text_.substr(0, n);
-    text_.remove_prefix(n);
-    return part;
-  }
-
-  std::string_view text_;
-};
+std::optional<double> take_number(std::string_view& line) {
+  take_any_of(line, blanks);
+  std::string_view word = take(line, line.find_first_of(blanks));
+  if (word.starts_with('+')) word.remove_prefix(1);
+  double value = 0;
+  const char* end = word.data() + word.size();
+  const auto [stop, error] = std::from_chars(word.data(), end, value);
+  return error == std::errc() && stop == end ? std::optional(value) : std::nullopt;
+}
 
 /// {a="x",b="y"} after the name, to the end of `series`; false where it is none of that.
-bool take_labels(Line& line, std::string& series) {
+bool take_labels(std::string_view& line, std::string& series) {
   series += '{';
-  for (bool first = true;; first = false) {
-    line.skip_blanks();
-    if (line.take('}')) break;
-    if (!first) series += ',';
-    const auto label = line.name();
-    line.skip_blanks();
-    if (!label || !line.take('=')) return false;
-    line.skip_blanks();
-    const auto value = line.quoted();
+  for (bool first = true; !take_character(line, '}'); first = false) {
+    const bool follows = first || series.ends_with(',');
+    const auto label = follows ? take_name(line) : "";
+    if (label.empty() || !take_character(line, '=')) return false;
+    const auto value = take_quoted(line);
     if (!value) return false;
-    series.append(*label).append("=\"").append(*value).append("\"");
-    line.skip_blanks();
-    if (line.take('}')) break;
-    if (!line.take(',')) return false;
+    series.append(label).append("=\"").append(*value).append("\"");
+    if (take_character(line, ',')) series += ',';
   }
+  if (series.ends_with(',')) series.pop_back();
   series += '}';
   return true;
 }
 
-std::optional<std::pair<std::string, double>> take_sample(Line line) {
-  const auto name = line.name();
-  if (!name) return std::nullopt;
-  std::string series(*name);
-  line.skip_blanks();
-  if (line.take('{') && !take_labels(line, series)) return std::nullopt;
-  line.skip_blanks();
-  const auto value = line.number();
-  line.skip_blanks();
-  if (!value || (!line.empty() && !line.number())) return std::nullopt;  // a time may follow
-  line.skip_blanks();
+/// Nothing where it is not as it should be.
+std::optional<std::pair<std::string, double>> take_sample(std::string_view line) {
+  std::string series(take_name(line));
+  if (series.empty()) return std::nullopt;
+  if (take_character(line, '{') && !take_labels(line, series)) return std::nullopt;
+  const auto value = take_number(line);
+  take_any_of(line, blanks);
+  if (!value || (!line.empty() && !take_number(line))) return std::nullopt;  // a time may follow
+  take_any_of(line, blanks);
   if (!line.empty()) return std::nullopt;
   return std::pair(std::move(series), *value);
 }
 
-void write(Writer& writer, const StreamStatus& status) {
+void write(MetricsWriter& writer, const StreamStatus& status) {
   writer.add(info,
-             fmt::format("{{learner=\"{}\",version=\"{}\"}}", escaped(status.learner),
-                         escaped(status.version)),
-             std::uint64_t{1});
+             fmt::format("{{learner=\"{}\",version=\"{}\"}}", escaped_label(status.learner),
+                         escaped_label(status.version)),
+             1);
   each_number(status, [&](const Family& family, std::string_view rest, auto value) {
     writer.add(family, rest, value);
   });
@@ -301,7 +208,7 @@ void write(Writer& writer, const StreamStatus& status) {
   const std::size_t n = std::min(status.expert_names.size(), status.expert_weights.size());
   std::map<std::string_view, std::size_t> seen;  // one name twice would be one series twice
   for (std::size_t k = 0; k < n; ++k) {
-    std::string label = escaped(status.expert_names[k]);
+    std::string label = escaped_label(status.expert_names[k]);
     if (const std::size_t times = ++seen[status.expert_names[k]]; times > 1)
       label += fmt::format(" ({})", times);
     writer.add(expert_weight, fmt::format("{{expert=\"{}\"}}", label), status.expert_weights[k]);
@@ -310,19 +217,57 @@ void write(Writer& writer, const StreamStatus& status) {
 
 }  // namespace
 
+std::string escaped_label(std::string_view label) {
+  std::string text;
+  for (const char c : label) {
+    if (c == '\\' || c == '"') text += '\\';
+    text += c == '\n' ? "\\n" : std::string(1, c);
+  }
+  return text;
+}
+
+void MetricsWriter::set_stream(std::string_view name) {
+  label_ = name.empty() ? "" : fmt::format("stream=\"{}\"", escaped_label(name));
+}
+
+void MetricsWriter::add_text(const MetricFamily& family, std::string_view rest,
+                             const std::string& value) {
+  const auto [found, is_new] = places_.try_emplace(family.name, texts_.size());
+  if (is_new)
+    texts_.push_back(fmt::format("# HELP {0}{1} {2}\n# TYPE {0}{1} {3}\n", prefix_, family.name,
+                                 family.help, family.type));
+  std::string series(rest);
+  if (!label_.empty())
+    series = rest.starts_with('{') ? fmt::format("{{{},{}", label_, rest.substr(1))
+                                   : fmt::format("{}{{{}}}", rest, label_);
+  texts_[found->second] += fmt::format("{}{}{} {}\n", prefix_, family.name, series, value);
+}
+
+void MetricsWriter::add(const MetricFamily& family, std::string_view rest, double value) {
+  if (std::isnan(value)) return;
+  add_text(family, rest,
+           std::isinf(value) ? (value > 0 ? "+Inf" : "-Inf") : fmt::format("{}", value));
+}
+
+std::string MetricsWriter::text() const {
+  std::string all;
+  for (const std::string& text : texts_) all += text;
+  return all;
+}
+
 std::string prometheus_text(const StreamStatus& status) {
-  Writer writer;
+  MetricsWriter writer(prefix);
   write(writer, status);
-  return writer.take();
+  return writer.text();
 }
 
 std::string prometheus_text_of_all(const std::vector<NamedStatus>& streams) {
-  Writer writer;
+  MetricsWriter writer(prefix);
   for (const NamedStatus& stream : streams) {
     writer.set_stream(stream.name);
     write(writer, stream.status);
   }
-  return writer.take();
+  return writer.text();
 }
 
 Metrics parse_prometheus(std::string_view text) {
@@ -334,9 +279,9 @@ Metrics parse_prometheus(std::string_view text) {
     std::string_view line = text.substr(0, end);
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
     if (line.ends_with('\r')) line.remove_suffix(1);
-    while (!line.empty() && is_blank(line[0])) line.remove_prefix(1);
+    take_any_of(line, blanks);
     if (line.empty() || line[0] == '#') continue;
-    auto sample = take_sample(Line(line));
+    auto sample = take_sample(line);
     if (!sample) throw MetricsError(fmt::format("line {} is no metric", number));
     if (metrics.size() == most_metrics)
       throw MetricsError(fmt::format("there are more than {} metrics", most_metrics));
@@ -356,7 +301,7 @@ std::vector<std::string> streams_in(const Metrics& metrics) {
 
 // The name is always the first label.
 Metrics metrics_of(const Metrics& all, std::string_view stream) {
-  const std::string label = fmt::format("{{stream=\"{}\"", escaped(stream));
+  const std::string label = fmt::format("{{stream=\"{}\"", escaped_label(stream));
   Metrics those;
   for (const auto& [series, value] : all) {
     const std::size_t at = series.find('{');

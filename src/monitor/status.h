@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -86,6 +87,40 @@ struct NamedStatus {
   StreamStatus status;
 };
 std::string prometheus_text_of_all(const std::vector<NamedStatus>& streams);
+
+/// Of metrics: all series of a family follow one after the other.
+struct MetricFamily {
+  std::string_view type;
+  std::string_view name;
+  std::string_view help;
+};
+
+/// Writes metrics in that format, in whatever order their series come.
+class MetricsWriter {
+ public:
+  /// `prefix` comes before every name.
+  explicit MetricsWriter(std::string_view prefix) : prefix_(prefix) {}
+
+  /// Those that follow are of this stream; empty: of the only one.
+  void set_stream(std::string_view name);
+  /// `rest` follows the name: labels, or "_sum". What is NaN is left out.
+  void add(const MetricFamily& family, std::string_view rest, double value);
+  void add(const MetricFamily& family, std::string_view rest, std::integral auto value) {
+    add_text(family, rest, std::to_string(value));
+  }
+  std::string text() const;
+
+ private:
+  void add_text(const MetricFamily& family, std::string_view rest, const std::string& value);
+
+  std::string prefix_;
+  std::string label_;
+  std::map<std::string_view, std::size_t> places_;  // of families in …
+  std::vector<std::string> texts_;
+};
+
+/// A text as it stands in a label.
+std::string escaped_label(std::string_view label);
 
 /// Metrics in that format by series, labels included: `kalstream_nse{window="all"}`.
 using Metrics = std::map<std::string, double, std::less<>>;

@@ -98,6 +98,8 @@ std::string percent(double share) {
 Row labelled(const std::string& label) {
   return Row().to(label_column, 0).add(label, Style::label);
 }
+/// For a text after it.
+Row row_of(const std::string& label) { return labelled(label).to(value_column); }
 
 /// All digits, so that one sees it move: "12,401,597".
 std::string grouped(std::uint64_t count) {
@@ -192,8 +194,7 @@ Row history(const TopContext& context, std::size_t width) {
     high = std::fmax(high, past[i]);
   }
   if (n < 2 || !(low <= high)) return {};
-  return labelled("recent RMSE")
-      .to(value_column)
+  return row_of("recent RMSE")
       .add(sparkline(past, room), Style::good)
       .add(fmt::format("  {} to {}", format_number(low, 3), format_number(high, 3)))
       .add(fmt::format(" in {}", format_seconds(context.every * static_cast<double>(n - 1))),
@@ -201,8 +202,7 @@ Row history(const TopContext& context, std::size_t width) {
 }
 
 Row latency(const LatencySummary& l) {
-  Row row = labelled("latency");
-  row.to(value_column);
+  Row row = row_of("latency");
   const auto add = [&](const char* name, double seconds) {
     row.add(name, Style::label).add(" " + format_seconds(seconds) + "  ");
   };
@@ -221,8 +221,7 @@ void add_count(Row& row, std::uint64_t count, const std::string& what, bool bad 
 }
 
 Row updates(const StreamStatus& s) {
-  Row row = labelled("updates");
-  row.to(value_column);
+  Row row = row_of("updates");
   add_count(row, s.updates_gated, "gated");
   add_count(row, s.updates_rejected, "rejected", true);
   if (!std::isnan(s.covariance_trace))
@@ -231,8 +230,7 @@ Row updates(const StreamStatus& s) {
 }
 
 Row checkpoints(const StreamStatus& s) {
-  Row row = labelled("checkpoints");
-  row.to(value_column);
+  Row row = row_of("checkpoints");
   add_count(row, s.checkpoints_written, "written");
   add_count(row, s.checkpoint_failures, "failed", true);
   if (!std::isnan(s.seconds_since_checkpoint))
@@ -241,8 +239,7 @@ Row checkpoints(const StreamStatus& s) {
 }
 
 Row models(const StreamStatus& s) {
-  Row row = labelled("models");
-  row.to(value_column);
+  Row row = row_of("models");
   add_count(row, s.models_in_memory, "in memory");
   if (s.models_packed > 0) add_count(row, s.models_packed, "packed");
   add_count(row, s.models_on_disk, "on disk");
@@ -252,8 +249,7 @@ Row models(const StreamStatus& s) {
 }
 
 Row warnings(const StreamStatus& s) {
-  Row row = labelled("warnings");
-  row.to(value_column);
+  Row row = row_of("warnings");
   bool any = false;
   for (std::size_t k = 0; k < warning_kinds; ++k) {
     if (s.warnings[k] == 0) continue;

@@ -8,9 +8,9 @@
 
 #include "monitor/status.h"
 #include "page/live_page.h"
-#include "serve/description.h"
 #include "serve/json_text.h"
 #include "serve/openapi.h"
+#include "serve/stream_folder.h"
 
 namespace kalstream::serve {
 namespace {
@@ -105,33 +105,29 @@ void require_room_for_answers(const Input& input, const StreamSettings& settings
         fmt::format("the answers would take more than {} MiB; send it in parts", most >> 20));
 }
 
-/// One number, or a list where there are several targets.
+/// One value, or a list where there are several targets.
 void append_each(std::string& to, std::size_t n, const auto& one) {
-  if (n == 1)
-    one(0);
-  else
-    append_list(to, n, one);
+  n == 1 ? one(0) : append_list(to, n, one);
 }
 
 std::string forecast_json(const Foresight& said, std::size_t outputs) {
-  std::string to = "{\"forecast\":";
+  std::string to = "{";
+  append_name(to, "forecast");
   append_list(to, said.value.size() / outputs, [&](std::size_t lead) {
-    fmt::format_to(std::back_inserter(to), "{{\"lead\":{},\"time\":", lead + 1);
+    to += '{';
+    append_field(to, "lead", lead + 1);
+    append_name(to, "time");
     append_time(to, lead < said.time.size() ? said.time[lead] : "", said.time_is_text);
-    to += ",\"value\":";
+    append_name(to, "value");
     append_each(to, outputs,
-                [&](std::size_t k) { append_number(to, said.value[lead * outputs + k]); });
-    to += ",\"interval\":";
+                [&](std::size_t k) { append_value(to, said.value[lead * outputs + k]); });
+    append_name(to, "interval");
     if (said.interval.empty())
       to += "null";
     else
       append_each(to, outputs, [&](std::size_t k) {
         const Interval& bounds = said.interval[lead * outputs + k];
-        to += '[';
-        append_number(to, bounds.low);
-        to += ',';
-        append_number(to, bounds.high);
-        to += ']';
+        append_value(to, std::vector{bounds.low, bounds.high});
       });
     to += '}';
   });
@@ -308,14 +304,7 @@ void Api::openapi(const Exchange& exchange) {
 
 // ---- Streams.
 
-void Api::list(const Exchange& exchange) {
-  std::string list;
-  for (const auto& board : boards_.boards()) {
-    if (!list.empty()) list += ',';
-    list += board->stream_json();
-  }
-  exchange->answer(json("{\"streams\":[" + list + "]}"));
-}
+void Api::list(const Exchange& exchange) { exchange->answer(json(boards_.streams_json())); }
 
 void Api::describe(const Exchange& exchange) {
   exchange->answer(json(board_of(exchange)->stream_json(Board::Detail::all)));

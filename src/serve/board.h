@@ -76,7 +76,6 @@ class Board {
   std::string stream_json(Detail detail = Detail::brief) const;
   std::string history_json(const View& view, std::size_t points) const;
   std::string models_json(const ModelQuery& query) const;
-  std::string experts_json() const;
   /// … and what has happened since an event, as server-sent events: the last `most` of it, and how
   /// many were left out.
   struct News {
@@ -89,13 +88,20 @@ class Board {
   /// The same of warnings alone.
   News warnings(std::uint64_t since) const;
 
- private:
   struct Forecast {
     std::vector<std::string> time;
     bool time_is_text = false;
     std::vector<double> value;
     std::vector<Interval> interval;
   };
+  struct Warned {
+    std::uint64_t event = 0;
+    std::int64_t at = 0;
+    std::string kind;
+    std::string text;
+  };
+
+ private:
   // What is known of a key; of a stream without keys there is one, with an empty key.
   struct Model {
     std::string key;
@@ -118,12 +124,6 @@ class Board {
     std::vector<double> surprise;
     bool anomaly = false;
   };
-  struct Warned {
-    std::uint64_t event = 0;
-    std::int64_t at = 0;
-    std::string kind;
-    std::string text;
-  };
   using Place = std::list<Model>::iterator;
 
   Model& model_of(std::string_view key);
@@ -133,7 +133,8 @@ class Board {
   void score(Model& model, const Answer& answer);
   const Model* find(const View& view) const;
   const Points* points_of(const View& view) const;
-  void append_warnings(News& news, const std::vector<Warned>& warnings) const;
+  void begin_event(std::string& to, const char* name, std::uint64_t id) const;
+  void add_warnings(News& news, std::uint64_t since) const;
 
   const std::string name_;
   const std::string learner_;

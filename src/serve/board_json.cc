@@ -1,6 +1,8 @@
 // What a board shows, as the API has it. Text is made when nobody waits for the board any more.
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <numeric>
 
 #include "serve/board.h"
 #include "serve/json_text.h"
@@ -8,84 +10,56 @@
 namespace kalstream::serve {
 namespace {
 
-/// Points as they were at a moment.
-struct Shown {
-  std::vector<Point> points;
-  std::vector<Numbers> numbers;
-
-  Shown() = default;
-  Shown(const Points& from, std::size_t first, std::size_t target) {
-    points.reserve(from.size() - first);
-    numbers.reserve(from.size() - first);
-    for (std::size_t k = first; k < from.size(); ++k) {
-      points.push_back(from[k]);
-      numbers.push_back(from.numbers(k, target));
-    }
+void append_forecast(std::string& to, const Board::Forecast& f, std::size_t target,
+                     std::size_t targets) {
+  if (f.value.empty()) {
+    to += "null";
+    return;
   }
-};
-
-struct ShownForecast {
-  std::vector<std::string> time;
-  bool time_is_text = false;
-  std::vector<double> value;
-  std::vector<Interval> interval;
-
-  ShownForecast() = default;
-  template <class Forecast>
-  ShownForecast(const Forecast& from, std::size_t target, std::size_t targets)
-      : time(from.time), time_is_text(from.time_is_text) {
-    for (std::size_t k = target; k < from.value.size(); k += targets) {
-      value.push_back(from.value[k]);
-      if (k < from.interval.size()) interval.push_back(from.interval[k]);
-    }
-  }
-
-  void append(std::string& to) const {
-    if (value.empty()) {
-      to += "null";
-      return;
-    }
-    to += "{\"time\":";
-    append_list(to, value.size(), [&](std::size_t k) {
-      append_time(to, k < time.size() ? time[k] : "", time_is_text);
-    });
-    to += ",\"value\":";
-    append_list(to, value.size(), [&](std::size_t k) { append_number(to, value[k]); });
-    const bool bounds = interval.size() == value.size();
-    to += ",\"low\":";
-    append_list(to, value.size(),
-                [&](std::size_t k) { append_number(to, bounds ? interval[k].low : NAN); });
-    to += ",\"high\":";
-    append_list(to, value.size(),
-                [&](std::size_t k) { append_number(to, bounds ? interval[k].high : NAN); });
-    to += '}';
-  }
-};
-
-void append_names(std::string& to, const std::vector<std::string>& names) {
-  append_list(to, names.size(), [&](std::size_t k) { http::append_quoted(to, names[k]); });
+  const std::size_t leads = f.value.size() / targets;
+  const bool bounds = f.interval.size() == f.value.size();
+  const auto column = [&](const char* name, const auto& of) {
+    append_name(to, name);
+    append_list(to, leads,
+                [&](std::size_t lead) { append_value(to, of(lead * targets + target)); });
+  };
+  to += '{';
+  append_name(to, "time");
+  append_list(to, leads, [&](std::size_t lead) {
+    append_time(to, lead < f.time.size() ? f.time[lead] : "", f.time_is_text);
+  });
+  column("value", [&](std::size_t k) { return f.value[k]; });
+  column("low", [&](std::size_t k) { return bounds ? f.interval[k].low : NAN; });
+  column("high", [&](std::size_t k) { return bounds ? f.interval[k].high : NAN; });
+  to += '}';
 }
 
 void append_experts(std::string& to, const StreamStatus& status) {
   const std::size_t n = std::min(status.expert_names.size(), status.expert_weights.size());
+  append_name(to, "experts");
   if (n == 0) {
     to += "null";
     return;
   }
-  to += "{\"names\":";
-  append_list(to, n, [&](std::size_t k) { http::append_quoted(to, status.expert_names[k]); });
-  to += ",\"weights\":";
-  append_list(to, n, [&](std::size_t k) { append_number(to, status.expert_weights[k]); });
+  to += '{';
+  append_name(to, "names");
+  append_list(to, n, [&](std::size_t k) { append_value(to, status.expert_names[k]); });
+  append_name(to, "weights");
+  append_list(to, n, [&](std::size_t k) { append_value(to, status.expert_weights[k]); });
   to += '}';
 }
 
-void append_key(std::string& to, const std::optional<std::string>& key) {
-  to += ",\"key\":";
-  if (key)
-    http::append_quoted(to, *key);
-  else
-    to += "null";
+/// The end of an object that tells of a warning.
+void append_warning(std::string& to, const Board::Warned& warning) {
+  append_field(to, "key", std::optional<std::string>());
+  append_field(to, "kind", warning.kind);
+  append_field(to, "text", warning.text);
+  append_field(to, "at", warning.at);
+  to += '}';
 }
+
+/// Null where that is 0: there was none.
+double unless_none(std::int64_t last) { return last > 0 ? static_cast<double>(last) : NAN; }
 
 /// Whether the text holds the pattern, in small letters or capitals.
 bool holds(std::string_view text, std::string_view pattern) {
@@ -99,17 +73,16 @@ bool holds(std::string_view text, std::string_view pattern) {
 
 std::string Board::stream_json(Detail detail) const {
   const std::lock_guard lock(mutex_);
-  std::string to = "{\"name\":";
-  http::append_quoted(to, name_);
+  std::string to = "{";
+  append_field(to, "name", name_);
   append_field(to, "learner", learner_);
   append_field(to, "keys", keys_);
-  append_field(to, "created", static_cast<std::uint64_t>(created_));
+  append_field(to, "created", created_);
   append_field(to, "samples", counts_.samples);
   append_field(to, "models", model_count_);
-  to += ",\"targets\":";
-  append_names(to, targets_);
+  append_field(to, "targets", targets_);
   append_field(to, "interval", interval_ > 0 ? interval_ : NAN);
-  append_field(to, "horizon", static_cast<std::uint64_t>(horizon_));
+  append_field(to, "horizon", horizon_);
   append_field(to, "nse", errors_.nse);
   append_field(to, "nse_recent", recent_errors_.nse);
   double naive = NAN;
@@ -121,21 +94,23 @@ std::string Board::stream_json(Detail detail) const {
   append_field(to, "coverage_recent", coverage_recent_);
   append_field(to, "surprise", surprise_);
   append_field(to, "anomalies", counts_.anomalies);
-  std::uint64_t warnings = 0;
-  for (const std::uint64_t n : status_.warnings) warnings += n;
+  const auto& of_kinds = status_.warnings;
+  const std::uint64_t warnings =
+      std::accumulate(of_kinds.begin(), of_kinds.end(), std::uint64_t{0});
   append_field(to, "warnings", std::max<std::uint64_t>(warnings, warnings_.size()));
-  append_field(to, "last", last_ > 0 ? static_cast<double>(last_) : NAN);
+  append_field(to, "last", unless_none(last_));
   append_field(to, "rate", status_.samples_per_second);
-  to += ",\"latency_ms\":{\"p50\":";
-  append_number(to, status_.latency.p50 * 1e3);
+  append_name(to, "latency_ms");
+  to += '{';
+  append_field(to, "p50", status_.latency.p50 * 1e3);
   append_field(to, "p99", status_.latency.p99 * 1e3);
   append_field(to, "max", status_.latency.max * 1e3);
   to += '}';
   append_field(to, "refused", counts_.refused);
   append_field(to, "memory_bytes", memory_);
   if (detail == Detail::all) {
-    to += ",\"options\":" + options_ + ",\"schema\":" + schema_ + ",\"scores\":{\"samples\":";
-    fmt::format_to(std::back_inserter(to), "{}", counts_.samples);
+    to += ",\"options\":" + options_ + ",\"schema\":" + schema_ + ",\"scores\":{";
+    append_field(to, "samples", counts_.samples);
     append_field(to, "learnt", counts_.learnt);
     append_field(to, "nse", errors_.nse);
     append_field(to, "rmse", errors_.rmse);
@@ -148,102 +123,68 @@ std::string Board::stream_json(Detail detail) const {
     append_field(to, "coverage_recent", coverage_recent_);
     to += '}';
   }
-  if (detail != Detail::brief) {
-    to += ",\"experts\":";
-    append_experts(to, status_);
-  }
+  if (detail != Detail::brief) append_experts(to, status_);
   to += '}';
   return to;
 }
 
-std::string Board::experts_json() const {
-  const std::lock_guard lock(mutex_);
-  std::string to;
-  append_experts(to, status_);
-  return to;
-}
-
 std::string Board::history_json(const View& view, std::size_t most) const {
-  Shown shown;
-  ShownForecast forecast;
+  std::vector<ShownPoint> points;
+  Forecast forecast;
   std::vector<std::string> targets;
-  std::string end = ",\"experts\":";
+  std::string end = "{";
   bool mixed = false;
   {
     const std::lock_guard lock(mutex_);
     targets = targets_;
     mixed = keys_ && !view.key;
-    if (const Points* points = points_of(view))
-      shown = Shown(*points, points->size() - std::min(most, points->size()), view.target);
+    if (const Points* all = points_of(view))
+      points = all->from(all->size() - std::min(most, all->size()), view.target);
     const Model* model = find(view);
-    if (model != nullptr)
-      forecast =
-          ShownForecast(model->forecast, view.target, std::max<std::size_t>(1, targets.size()));
-    if (keys_)
-      end += "null";
-    else
-      append_experts(end, status_);
+    if (model != nullptr) forecast = model->forecast;
+    append_experts(end, keys_ ? StreamStatus() : status_);
     const bool of_model = keys_ && model != nullptr;
     append_field(end, "nse", of_model ? model->score->all().nse : errors_.nse);
     append_field(end, "nse_recent", of_model ? model->score->recent().nse : recent_errors_.nse);
-    double naive = NAN;
-    if (model != nullptr)
-      naive = model->naive->recent().nse;
-    else if (naive_)
-      naive = naive_->recent().nse;
-    append_field(end, "naive_nse_recent", naive);
+    const auto& naive = model != nullptr ? model->naive : naive_;
+    append_field(end, "naive_nse_recent", naive ? naive->recent().nse : NAN);
     constexpr std::size_t told = 50;
     const std::size_t first = warnings_.size() - std::min(told, warnings_.size());
-    end += ",\"warnings\":";
+    append_name(end, "warnings");
     append_list(end, warnings_.size() - first, [&](std::size_t k) {
-      const Warned& warning = warnings_[first + k];
-      end += "{\"key\":null";
-      append_field(end, "kind", warning.kind);
-      append_field(end, "text", warning.text);
-      append_field(end, "at", static_cast<std::uint64_t>(warning.at));
-      end += '}';
+      end += '{';
+      append_warning(end, warnings_[first + k]);
     });
   }
-  std::string to = "{\"stream\":";
-  http::append_quoted(to, name_);
-  append_key(to, view.key);
+  std::string to = "{";
+  append_field(to, "stream", name_);
+  append_field(to, "key", view.key);
   append_field(to, "target", view.target < targets.size() ? targets[view.target] : "");
-  to += ",\"targets\":";
-  append_names(to, targets);
-  const std::size_t n = shown.points.size();
-  const auto column = [&](const char* name, const auto& one) {
-    fmt::format_to(std::back_inserter(to), "\"{}\":", name);
-    append_list(to, n, one);
+  append_field(to, "targets", targets);
+  append_name(to, "points");
+  to += '{';
+  const auto column = [&](const char* name, const auto& of) {
+    append_name(to, name);
+    append_list(to, points.size(),
+                [&](std::size_t k) { append_value(to, std::invoke(of, points[k])); });
   };
-  const auto numbers = [&](const char* name, double Numbers::*which) {
-    to += ',';
-    column(name, [&](std::size_t k) { append_number(to, shown.numbers[k].*which); });
-  };
-  const auto whole = [&](auto v) { fmt::format_to(std::back_inserter(to), "{}", v); };
-  to += ",\"points\":{";
-  column("sample", [&](std::size_t k) { whole(shown.points[k].sample); });
-  to += ',';
-  column("at", [&](std::size_t k) { whole(shown.points[k].at); });
-  to += ',';
-  column("time", [&](std::size_t k) {
-    append_time(to, shown.points[k].time, shown.points[k].time_is_text);
-  });
-  numbers("target", &Numbers::target);
-  numbers("prediction", &Numbers::prediction);
-  numbers("low", &Numbers::low);
-  numbers("high", &Numbers::high);
-  numbers("surprise", &Numbers::surprise);
-  to += ',';
-  column("anomaly", [&](std::size_t k) { whole(shown.points[k].anomaly); });
-  if (mixed) {
-    to += ',';
-    column("key", [&](std::size_t k) { http::append_quoted(to, shown.points[k].key); });
-  }
-  to += "},\"forecast\":";
-  forecast.append(to);
-  to += end;
+  column("sample", &Point::sample);
+  column("at", &Point::at);
+  append_name(to, "time");
+  append_list(to, points.size(),
+              [&](std::size_t k) { append_time(to, points[k].time, points[k].time_is_text); });
+  column("target", &Numbers::target);
+  column("prediction", &Numbers::prediction);
+  column("low", &Numbers::low);
+  column("high", &Numbers::high);
+  column("surprise", &Numbers::surprise);
+  column("anomaly", &Point::anomaly);
+  if (mixed) column("key", &Point::key);
   to += '}';
-  return to;
+  append_name(to, "forecast");
+  append_forecast(to, forecast, view.target, std::max<std::size_t>(1, targets.size()));
+  to += ',';
+  return to.append(end, 1) + '}';
 }
 
 std::string Board::models_json(const ModelQuery& query) const {
@@ -284,14 +225,14 @@ std::string Board::models_json(const ModelQuery& query) const {
   std::string to = fmt::format("{{\"total\":{},\"models\":", rows.size());
   append_list(to, n, [&](std::size_t k) {
     const Row& r = rows[first + k];
-    to += "{\"key\":";
-    http::append_quoted(to, r.key);
+    to += '{';
+    append_field(to, "key", r.key);
     // Nothing more is known of one that was not used since the server started.
     append_field(to, "samples", r.last > 0 ? static_cast<double>(r.samples) : NAN);
     append_field(to, "nse_recent", r.nse);
     append_field(to, "surprise", r.surprise);
     append_field(to, "anomalies", r.anomalies);
-    append_field(to, "last", r.last > 0 ? static_cast<double>(r.last) : NAN);
+    append_field(to, "last", unless_none(r.last));
     to += '}';
   });
   to += '}';
@@ -302,105 +243,84 @@ std::string Board::models_json(const ModelQuery& query) const {
 
 Board::News Board::news(const View& view, std::uint64_t since, std::size_t most) const {
   News news;
-  Shown shown;
-  ShownForecast forecast;
+  std::vector<ShownPoint> points;
+  Forecast forecast;
   std::vector<Label> labels;
-  std::vector<Warned> warnings;
+  std::size_t targets = 1;
   bool keys = false;
   {
     const std::lock_guard lock(mutex_);
-    news.last = event_;
     keys = keys_;
-    if (const Points* points = points_of(view)) {
-      std::size_t first = points->after(since);
-      const std::size_t fresh = points->size() - first;
-      if (fresh > most) {
-        news.left_out = fresh - most;
-        first += news.left_out;
-      }
-      shown = Shown(*points, first, view.target);
+    targets = std::max(targets, targets_.size());
+    if (const Points* all = points_of(view)) {
+      const std::size_t first = all->after(since);
+      const std::size_t fresh = all->size() - first;
+      news.left_out = fresh - std::min(fresh, most);
+      points = all->from(first + news.left_out, view.target);
     }
-    if (const Model* model = find(view); model != nullptr && !shown.points.empty())
-      forecast =
-          ShownForecast(model->forecast, view.target, std::max<std::size_t>(1, targets_.size()));
+    if (const Model* model = find(view); model != nullptr) forecast = model->forecast;
     for (const Label& label : labels_)
       if (label.event > since && (!view.key || label.key == *view.key)) labels.push_back(label);
-    for (const Warned& warning : warnings_)
-      if (warning.event > since) warnings.push_back(warning);
+    add_warnings(news, since);
   }
-  std::string& to = news.text;
-  const auto begin = [&](const char* name, std::uint64_t id) {
+  std::string to;
+  const auto begin = [&](const char* name, std::uint64_t id, const std::string& key) {
     ++news.events;
-    fmt::format_to(std::back_inserter(to), "id: {}\nevent: {}\ndata: {{\"stream\":", id, name);
-    http::append_quoted(to, name_);
+    begin_event(to, name, id);
+    append_field(to, "key", keys ? std::optional(key) : std::nullopt);
   };
-  const auto add_key = [&](std::string_view key) {
-    append_key(to, keys ? std::optional<std::string>(key) : std::nullopt);
-  };
-  for (std::size_t k = 0; k < shown.points.size(); ++k) {
-    const Point& p = shown.points[k];
-    const Numbers& n = shown.numbers[k];
-    begin("point", p.event);
-    add_key(view.key ? *view.key : p.key);
+  for (const ShownPoint& p : points) {
+    begin("point", p.event, view.key ? *view.key : p.key);
     append_field(to, "sample", p.sample);
-    append_field(to, "at", static_cast<std::uint64_t>(p.at));
-    to += ",\"time\":";
+    append_field(to, "at", p.at);
+    append_name(to, "time");
     append_time(to, p.time, p.time_is_text);
-    append_field(to, "target", n.target);
-    append_field(to, "prediction", n.prediction);
-    append_field(to, "low", n.low);
-    append_field(to, "high", n.high);
-    append_field(to, "surprise", n.surprise);
+    append_field(to, "target", p.target);
+    append_field(to, "prediction", p.prediction);
+    append_field(to, "low", p.low);
+    append_field(to, "high", p.high);
+    append_field(to, "surprise", p.surprise);
     append_field(to, "anomaly", p.anomaly);
-    to += ",\"forecast\":";
-    if (k + 1 == shown.points.size())
-      forecast.append(to);
-    else
-      to += "null";
+    append_name(to, "forecast");
+    append_forecast(to, &p == &points.back() ? forecast : Forecast(), view.target, targets);
     to += "}\n\n";
   }
   for (const Label& label : labels) {
-    begin("label", label.event);
-    add_key(label.key);
-    append_field(to, "sample", label.sample);
+    begin("label", label.event, label.key);
     const auto of = [&](const std::vector<double>& v) {
       return view.target < v.size() ? v[view.target] : NAN;
     };
+    append_field(to, "sample", label.sample);
     append_field(to, "target", of(label.target));
     append_field(to, "surprise", of(label.surprise));
     append_field(to, "anomaly", label.anomaly);
     to += "}\n\n";
   }
-  append_warnings(news, warnings);
+  news.text = to + news.text;
   return news;
-}
-
-void Board::append_warnings(News& news, const std::vector<Warned>& warnings) const {
-  std::string& to = news.text;
-  for (const Warned& warning : warnings) {
-    ++news.events;
-    fmt::format_to(std::back_inserter(to),
-                   "id: {}\nevent: warning\ndata: {{\"stream\":", warning.event);
-    http::append_quoted(to, name_);
-    to += ",\"key\":null";
-    append_field(to, "kind", warning.kind);
-    append_field(to, "text", warning.text);
-    append_field(to, "at", static_cast<std::uint64_t>(warning.at));
-    to += "}\n\n";
-  }
 }
 
 Board::News Board::warnings(std::uint64_t since) const {
   News news;
-  std::vector<Warned> warnings;
-  {
-    const std::lock_guard lock(mutex_);
-    news.last = event_;
-    for (const Warned& warning : warnings_)
-      if (warning.event > since) warnings.push_back(warning);
-  }
-  append_warnings(news, warnings);
+  const std::lock_guard lock(mutex_);
+  add_warnings(news, since);
   return news;
+}
+
+void Board::begin_event(std::string& to, const char* name, std::uint64_t id) const {
+  fmt::format_to(std::back_inserter(to), "id: {}\nevent: {}\ndata: {{", id, name);
+  append_field(to, "stream", name_);
+}
+
+void Board::add_warnings(News& news, std::uint64_t since) const {
+  news.last = event_;
+  for (const Warned& warning : warnings_) {
+    if (warning.event <= since) continue;
+    ++news.events;
+    begin_event(news.text, "warning", warning.event);
+    append_warning(news.text, warning);
+    news.text += "\n\n";
+  }
 }
 
 }  // namespace kalstream::serve

@@ -83,14 +83,7 @@ void Events::send_status(const std::string& stream, Channel& channel) {
     send(channel.listeners, event("status", board->stream_json(Board::Detail::experts)), 1);
 }
 
-std::string Events::streams_event() const {
-  std::string list;
-  for (const auto& board : boards_.boards()) {
-    if (!list.empty()) list += ',';
-    list += board->stream_json();
-  }
-  return event("streams", "{\"streams\":[" + list + "]}");
-}
+std::string Events::streams_event() const { return event("streams", boards_.streams_json()); }
 
 // To all; warnings of any stream to those who do not listen to one.
 void Events::send_streams() {

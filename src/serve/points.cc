@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <ranges>
 
 namespace kalstream::serve {
 namespace {
@@ -57,7 +58,7 @@ void Points::write_target(std::size_t here, const Answer& answer) {
 // Mostly it is among the last.
 bool Points::label(const Answer& answer, bool with_key) {
   for (std::size_t k = size(); k-- > 0;) {
-    const Point& point = (*this)[k];
+    const Point& point = points_[place(k)];
     if (with_key && point.key != answer.key) continue;
     if (point.sample < answer.sample) return false;
     if (point.sample > answer.sample) continue;
@@ -67,17 +68,20 @@ bool Points::label(const Answer& answer, bool with_key) {
   return false;
 }
 
+std::vector<ShownPoint> Points::from(std::size_t k, std::size_t target) const {
+  std::vector<ShownPoint> shown;
+  shown.reserve(size() - k);
+  for (; k < size(); ++k)
+    shown.push_back({points_[place(k)], numbers_[place(k) * targets_ + target]});
+  return shown;
+}
+
 std::size_t Points::after(std::uint64_t event) const {
-  std::size_t low = 0;
-  std::size_t high = size();
-  while (low < high) {
-    const std::size_t middle = (low + high) / 2;
-    if ((*this)[middle].event <= event)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
+  const auto all = std::views::iota(std::size_t{0}, size());
+  return static_cast<std::size_t>(
+      std::ranges::upper_bound(all, event, {},
+                               [&](std::size_t k) { return points_[place(k)].event; }) -
+      all.begin());
 }
 
 }  // namespace kalstream::serve

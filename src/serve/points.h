@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -47,6 +46,8 @@ struct Numbers {
   double surprise;
 };
 
+struct ShownPoint : Point, Numbers {};
+
 /// The last ones, oldest first: at most so many, and as many as the budget has room for.
 class Points {
  public:
@@ -63,10 +64,8 @@ class Points {
   bool label(const Answer& answer, bool with_key);
 
   std::size_t size() const { return points_.size(); }
-  const Point& operator[](std::size_t k) const { return points_[place(k)]; }
-  const Numbers& numbers(std::size_t k, std::size_t target) const {
-    return numbers_[place(k) * targets_ + target];
-  }
+  /// From the k-th on, with the numbers of one target.
+  std::vector<ShownPoint> from(std::size_t k, std::size_t target) const;
   /// The first that came with a later event.
   std::size_t after(std::uint64_t event) const;
 

@@ -14,7 +14,7 @@ constexpr std::uint64_t longest_log = std::uint64_t{256} << 20;
 }  // namespace
 
 void ServedStream::set_committing(bool now) {
-  if (committing_.exchange(now) != now) *around_.commits += now ? 1 : -1;
+  if (committing_.exchange(now) != now) around_.commits += now ? 1 : -1;
 }
 
 void ServedStream::tick(bool a_second_has_passed) {
@@ -40,9 +40,9 @@ void ServedStream::look_at_clock(Clock::time_point until) {
   Parts& p = *parts_;
   try {
     const std::uint64_t own = p.engine.memory();
-    const std::uint64_t all = around_.memory_used();
+    const std::uint64_t all = around_.memory_used;
     if (p.engine.has_keys()) p.engine.set_memory_beside(all - std::min(all, own));
-    if (committing_ || *around_.commits < most_commits)
+    if (committing_ || around_.commits < most_commits)
       p.checkpoints.look_at_clock(/*asked=*/asked_.exchange(false) || p.log.bytes() > longest_log,
                                   /*idle=*/true);
     while (p.checkpoints.patience() == 0ms && Clock::now() < until) p.checkpoints.go_on(true);

@@ -1,29 +1,72 @@
 #include "serve/served_stream.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
 #include "kalstream/snapshot.h"
+#include "learner/footprint.h"
 #include "schema/dataset.h"
 #include "schema/rules.h"
-#include "serve/description.h"
-#include "serve/folders.h"
 #include "serve/served_parts.h"
+#include "serve/stream_folder.h"
+#include "stores/file_store.h"
+#include "stores/folder_store.h"
 
 namespace kalstream::serve {
 namespace {
 
 using namespace std::chrono_literals;
 
+/// A learner that would take more memory than there is left is refused before it is made.
+EngineOptions limited(EngineOptions options, const StreamSurroundings& around) {
+  const std::uint64_t memory = around.options.memory;
+  options.max_models = around.options.max_models;
+  options.memory = memory;
+  options.recipe = [make = std::move(options.recipe), memory, &used = around.memory_used](
+                       std::size_t inputs, std::size_t outputs) {
+    Recipe recipe = make(inputs, outputs);
+    recipe.options.validate();
+    const double needed = footprint(recipe.options).bytes;
+    const auto left = static_cast<double>(memory - std::min<std::uint64_t>(memory, used));
+    if (memory != ModelLimits::none && needed > left)
+      throw std::invalid_argument(
+          fmt::format("the learner would take {:.0f} MiB, and {:.0f} MiB are left of --memory; "
+                      "choose a smaller one, delete streams, or allow for more",
+                      needed / 0x1p20, left / 0x1p20));
+    return recipe;
+  };
+  return options;
+}
+
+std::unique_ptr<StateStore> open_store(const StreamSettings& settings, const std::string& folder,
+                                       System& system) {
+  if (settings.fields.key.empty())
+    return std::make_unique<FileStore>(folder + "/state.kal", system);
+  return std::make_unique<FolderStore>(folder + "/models", system);
+}
+
 }  // namespace
 
+ServedStream::Parts::Parts(ServedStream& stream, const std::function<void(const std::string&)>& say)
+    : log(stream.folder_, stream.around_.options.sync, stream.around_.system),
+      source(stream.name()),
+      position{source.name()},
+      monitor({.say = say, .observer = &stream}, source, position),
+      store(open_store(stream.settings_, stream.folder_, stream.around_.system)),
+      engine(limited(engine_options(stream.settings_, say), stream.around_), store.get(),
+             {&stream, &monitor}),
+      session(engine, position, Session::Header::door),
+      checkpoints(source, engine, *store, stream.around_.options.cadence) {}
+
 ServedStream::ServedStream(std::string name, StreamSettings settings, std::int64_t created,
-                           std::string folder, StreamSurroundings surroundings)
+                           std::string folder, const StreamSurroundings& surroundings)
     : settings_(std::move(settings)),
       created_(created),
       folder_(std::move(folder)),
-      around_(std::move(surroundings)),
-      board_(std::move(name), settings_.learner, created, around_.board, around_.points),
+      around_(surroundings),
+      board_(std::move(name), settings_.learner, created, around_.options.board, around_.points),
       strand_(std::make_shared<Strand>(around_.threads)) {
   board_.set_options(to_json(settings_));
 }
@@ -56,7 +99,7 @@ void ServedStream::run(Done done, std::function<void()> job) {
 void ServedStream::open(bool is_new, Done done) {
   run(std::move(done), [this, is_new] {
     try {
-      if (is_new) write_description(folder_, name(), created_, settings_, *around_.system);
+      if (is_new) write_description(folder_, name(), created_, settings_, around_.system);
       start();
     } catch (const std::exception& error) {
       fail(error.what());
@@ -66,7 +109,7 @@ void ServedStream::open(bool is_new, Done done) {
 }
 
 bool ServedStream::is_cheap(const Input& input) const {
-  return !around_.sync && input.body.size() < 4096 &&
+  return !around_.options.sync && input.body.size() < 4096 &&
          work_per_sample_ * static_cast<float>(most_samples(input)) < cheap;
 }
 
@@ -171,9 +214,9 @@ void ServedStream::foresee(std::string key, std::size_t horizon, std::optional<I
 
 void ServedStream::reset(Done done) {
   run(std::move(done), [this] {
-    mark(folder_, Mark::reset, *around_.system);
+    mark(folder_, Mark::reset, around_.system);
     stop_parts(/*with_checkpoint=*/false);
-    remove_state();
+    remove_state(folder_, around_.system);
     start();
   });
 }
@@ -184,9 +227,9 @@ void ServedStream::close(Done done) {
 
 void ServedStream::remove(Done done) {
   run(std::move(done), [this] {
-    mark(folder_, Mark::removed, *around_.system);
+    mark(folder_, Mark::removed, around_.system);
     stop_parts(/*with_checkpoint=*/false);
-    remove_folder(folder_, *around_.system);
+    remove_folder(folder_, around_.system);
   });
 }
 
@@ -211,7 +254,7 @@ void ServedStream::require_open() {
 }
 
 void ServedStream::fail(const std::string& why) {
-  around_.say(name() + ": " + why);
+  around_.options.say(name() + ": " + why);
   board_.warned("failed_stream", why);
   parts_.reset();
   set_committing(false);
@@ -219,36 +262,28 @@ void ServedStream::fail(const std::string& why) {
   failure_ = why;
 }
 
-void ServedStream::remove_state() {
-  System& system = *around_.system;
-  remove_all_but(folder_, {"stream.json", name_of(Mark::reset)}, system);
-  unmark(folder_, Mark::reset, system);
-}
-
 void ServedStream::start() {
   parts_.reset();
-  if (is_marked(folder_, Mark::reset, *around_.system)) remove_state();
+  if (is_marked(folder_, Mark::reset, around_.system)) remove_state(folder_, around_.system);
   parts_ = std::make_unique<Parts>(
-      *this, [this](const std::string& text) { around_.say(name() + ": " + text); });
+      *this, [this](const std::string& text) { around_.options.say(name() + ": " + text); });
   Parts& p = *parts_;
   board_.clear();
   board_.settle(p.engine);
   p.checkpoints.resume();
-  if (const std::string remark = p.store->remark(); !remark.empty()) {
-    around_.say(name() + ": " + remark);
+  const auto damaged = [&](const std::string& remark) {
+    around_.options.say(name() + ": " + remark);
     board_.warned("damaged", remark);
-  }
+  };
+  if (const std::string remark = p.store->remark(); !remark.empty()) damaged(remark);
   p.kept = p.kept_before = p.being_kept = p.source.written_entry = p.source.entry;
   p.session.begin();
   for (const std::string& remark : kalstream::remarks(p.engine.schema()))
     p.monitor.remarked(remark);
-  if (p.engine.has_keys()) board_.know(p.store->keys(around_.board.keys));
+  if (p.engine.has_keys()) board_.know(p.store->keys(around_.options.board.keys));
   const auto remarks = p.log.replay(p.source.entry, [this](const Input& input) { replay(input); });
   p.source.entry = p.log.next();
-  for (const std::string& remark : remarks) {
-    around_.say(name() + ": " + remark);
-    board_.warned("damaged", remark);
-  }
+  std::ranges::for_each(remarks, damaged);
   see_engine();
   board_.set_status(p.monitor.status(p.engine, &p.checkpoints));
   const std::lock_guard lock(mutex_);
@@ -262,7 +297,7 @@ void ServedStream::stop_parts(bool with_checkpoint) {
   const bool one_more = with_checkpoint && p.source.entry != p.kept;
   p.checkpoints.finish(one_more);
   if (const std::string failure = p.checkpoints.failure(); !failure.empty())
-    around_.say(name() + ": no checkpoint: " + failure);
+    around_.options.say(name() + ": no checkpoint: " + failure);
   else if (one_more)
     p.log.remove_before(p.kept);
   parts_.reset();

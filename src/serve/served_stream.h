@@ -2,11 +2,9 @@
 #pragma once
 
 #include <atomic>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 
 #include "core/workers.h"
@@ -23,20 +21,29 @@
 
 namespace kalstream::serve {
 
+struct ServiceOptions {
+  std::string folder;
+  StreamSettings defaults;  ///< of a stream that its first sample makes
+  std::size_t max_streams = 200;
+  std::size_t threads = 2;
+  std::size_t max_models = 10'000;                ///< in memory, of one stream
+  std::uint64_t memory = std::uint64_t{1} << 30;  ///< for all streams
+  std::int64_t points = 2'000'000;                ///< that all streams together show
+  BoardLimits board = {};
+  Cadence cadence = {};
+  bool sync = false;
+  std::function<void(const std::string&)> say = [](const std::string&) {};
+};
+
 /// What all streams of a service have in common.
 struct StreamSurroundings {
+  const ServiceOptions& options;
+  System& system;
   WorkThreads& threads;
   SharedWorkers& workers;  ///< for a request with many samples of many keys
   PointBudget& points;
-  BoardLimits board;
-  Cadence cadence;
-  bool sync = false;
-  std::size_t max_models = 10'000;           ///< in memory, of one stream
-  std::uint64_t memory = ModelLimits::none;  ///< for all streams
-  std::atomic<int>* commits = nullptr;       ///< under way, of all streams
-  std::function<std::uint64_t()> memory_used = [] { return std::uint64_t{0}; };
-  std::function<void(const std::string&)> say = [](const std::string&) {};
-  System* system = &System::real();
+  std::atomic<int>& commits;                      ///< under way, of all streams
+  const std::atomic<std::uint64_t>& memory_used;  ///< by all streams
 };
 
 /// What can go wrong with a request, by the status of its answer.
@@ -65,12 +72,11 @@ class ServedStream : public std::enable_shared_from_this<ServedStream>, private 
 
   /// In a folder of its own, with what is kept there. Nothing is opened yet.
   ServedStream(std::string name, StreamSettings settings, std::int64_t created, std::string folder,
-               StreamSurroundings surroundings);
+               const StreamSurroundings& surroundings);
   ~ServedStream() override;
 
   const std::string& name() const { return board_.name(); }
   const StreamSettings& settings() const { return settings_; }
-  std::int64_t created() const { return created_; }
   const Board& board() const { return board_; }
   /// Why it cannot be used; empty: it can.
   std::string failure() const;
@@ -119,7 +125,6 @@ class ServedStream : public std::enable_shared_from_this<ServedStream>, private 
   void set_committing(bool now);
   void fail(const std::string& why);
   void stop_parts(bool with_checkpoint);
-  void remove_state();
   bool is_cheap(const Input& input) const;
   void run(Done done, std::function<void()> job);
   void require_open();
@@ -127,7 +132,7 @@ class ServedStream : public std::enable_shared_from_this<ServedStream>, private 
   const StreamSettings settings_;
   const std::int64_t created_;
   const std::string folder_;
-  StreamSurroundings around_;
+  const StreamSurroundings around_;
   Board board_;
   std::shared_ptr<Strand> strand_;
   std::unique_ptr<Parts> parts_;  // of the strand alone

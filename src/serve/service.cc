@@ -4,8 +4,7 @@
 
 #include <condition_variable>
 
-#include "serve/description.h"
-#include "serve/folders.h"
+#include "serve/stream_folder.h"
 
 namespace kalstream::serve {
 namespace {
@@ -17,6 +16,12 @@ std::string made(const std::string& folder, System& system) {
 }
 
 }  // namespace
+
+std::string Boards::streams_json() const {
+  std::string list;
+  for (const auto& board : boards()) list += (list.empty() ? "" : ",") + board->stream_json();
+  return "{\"streams\":[" + list + "]}";
+}
 
 Service::Service(ServiceOptions options, System& system)
     : system_(system),
@@ -30,12 +35,9 @@ Service::Service(ServiceOptions options, System& system)
   if (system_.list(all, names) != 0) throw std::runtime_error(all + ": cannot be listed");
   for (const std::string& name : names) {
     const std::string folder = all + '/' + name;
-    if (is_marked(folder, Mark::removed, system_)) {
-      remove_folder(folder, system_);
-      continue;
-    }
-    auto description = read_description(folder, system_);
-    if (!description) {  // it was about to be made
+    const bool leaves = is_marked(folder, Mark::removed, system_);
+    auto description = leaves ? std::nullopt : read_description(folder, system_);
+    if (!description) {  // it was about to be removed, or to be made
       remove_folder(folder, system_);
       continue;
     }
@@ -52,25 +54,11 @@ std::string Service::folder_of(const std::string& name) const {
   return options_.folder + "/streams/" + in_hex(name);
 }
 
-StreamSurroundings Service::surroundings() {
-  return {.threads = *threads_,
-          .workers = workers_,
-          .points = points_,
-          .board = options_.board,
-          .cadence = options_.cadence,
-          .sync = options_.sync,
-          .max_models = options_.max_models,
-          .memory = options_.memory,
-          .commits = &commits_,
-          .memory_used = [this] { return memory_used_.load(); },
-          .say = options_.say,
-          .system = &system_};
-}
-
 Service::Stream Service::add(const std::string& name, StreamSettings settings,
                              std::int64_t created) {
-  auto stream = std::make_shared<ServedStream>(name, std::move(settings), created, folder_of(name),
-                                               surroundings());
+  auto stream = std::make_shared<ServedStream>(
+      name, std::move(settings), created, folder_of(name),
+      StreamSurroundings{options_, system_, *threads_, workers_, points_, commits_, memory_used_});
   streams_[name] = stream;
   return stream;
 }
@@ -102,8 +90,7 @@ Service::Stream Service::find(const std::string& name) const {
   return found == streams_.end() ? nullptr : found->second;
 }
 
-Service::Made Service::make(const std::string& name, StreamSettings settings,
-                            ServedStream::Done done) {
+void Service::make(const std::string& name, StreamSettings settings, ServedStream::Done done) {
   if (settings.budget_us > 0)
     throw std::invalid_argument(
         "\"budget_us\" depends on the machine, and a stream has to go on elsewhere; give "
@@ -122,8 +109,7 @@ Service::Made Service::make(const std::string& name, StreamSettings settings,
     if (there != options)
       throw Refusal(409, "other_options",
                     "there is a stream of this name with other options: " + there);
-    done(nullptr);
-    return Made::before;
+    return done(nullptr);
   }
   if (streams_.size() >= options_.max_streams)
     throw Refusal(507, "too_many_streams",
@@ -135,7 +121,6 @@ Service::Made Service::make(const std::string& name, StreamSettings settings,
     if (refusal != nullptr) forget(name);
     done(refusal);
   });
-  return Made::now;
 }
 
 Service::Stream Service::find_or_make(const std::string& name) {

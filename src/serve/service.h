@@ -2,7 +2,6 @@
 #pragma once
 
 #include <atomic>
-#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -21,20 +20,9 @@ class Boards {
   virtual std::vector<std::shared_ptr<const Board>> boards() const = 0;  ///< by name
   /// nullptr: there is none.
   virtual std::shared_ptr<const Board> board(const std::string& name) const = 0;
-};
 
-struct ServiceOptions {
-  std::string folder;
-  StreamSettings defaults;  ///< of a stream that its first sample makes
-  std::size_t max_streams = 200;
-  std::size_t threads = 2;
-  std::size_t max_models = 10'000;
-  std::uint64_t memory = std::uint64_t{1} << 30;
-  std::int64_t points = 2'000'000;  ///< that all streams together show
-  BoardLimits board = {};
-  Cadence cadence = {};
-  bool sync = false;
-  std::function<void(const std::string&)> say = [](const std::string&) {};
+  /// {"streams":[…]}: all of them, each as Board::stream_json() tells it in brief.
+  std::string streams_json() const;
 };
 
 class Service final : public Boards {
@@ -53,10 +41,9 @@ class Service final : public Boards {
   std::shared_ptr<const Board> board(const std::string& name) const override;
   Stream find(const std::string& name) const;  ///< nullptr: there is none
 
-  enum class Made : std::uint8_t { now, before };
   /// `done` is called when it can be used. Throws Refusal if there is one of other options, or may
   /// be no more; std::invalid_argument if the options mean nothing.
-  Made make(const std::string& name, StreamSettings settings, ServedStream::Done done);
+  void make(const std::string& name, StreamSettings settings, ServedStream::Done done);
   /// The stream, made with the default options if there is none.
   Stream find_or_make(const std::string& name);
   void remove(const std::string& name, ServedStream::Done done);
@@ -71,7 +58,6 @@ class Service final : public Boards {
 
  private:
   Stream add(const std::string& name, StreamSettings settings, std::int64_t created);
-  StreamSurroundings surroundings();
   std::vector<Stream> streams() const;
   void forget(const std::string& name);
   std::string folder_of(const std::string& name) const;

@@ -62,27 +62,17 @@ void Strand::post(Job job) {
   if (!std::exchange(running_, true)) threads_.add(shared_from_this());
 }
 
-bool Strand::run_or_post(Job job) {
+void Strand::run_or_post(Job job) {
   {
     const std::lock_guard lock(mutex_);
-    if (running_) {
-      jobs_.push_back(std::move(job));
-      return false;
-    }
+    if (running_) return jobs_.push_back(std::move(job));
     running_ = true;
   }
-  const bool done = job(Clock::now() + turn);
-  {
+  if (!job(Clock::now() + turn)) {
     const std::lock_guard lock(mutex_);
-    if (!done) jobs_.push_front(std::move(job));
+    jobs_.push_front(std::move(job));
   }
   go_on();
-  return true;
-}
-
-bool Strand::is_busy() const {
-  const std::lock_guard lock(mutex_);
-  return running_;
 }
 
 void Strand::take_turn() {

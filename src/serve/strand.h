@@ -46,10 +46,8 @@ class Strand : public std::enable_shared_from_this<Strand> {
   explicit Strand(WorkThreads& threads) : threads_(threads) {}
 
   void post(Job job);
-  /// Does it at once, in this thread, if nothing else is to be done; false: it is posted instead.
-  bool run_or_post(Job job);
-  /// Whether something waits or is being done.
-  bool is_busy() const;
+  /// Does it at once, in this thread, if nothing else is to be done; else posts it.
+  void run_or_post(Job job);
 
  private:
   friend class WorkThreads;
@@ -58,7 +56,7 @@ class Strand : public std::enable_shared_from_this<Strand> {
   void go_on();
 
   WorkThreads& threads_;
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
   std::deque<Job> jobs_;
   bool running_ = false;  // a thread has it, or it waits for one
 };

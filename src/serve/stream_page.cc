@@ -1,9 +1,8 @@
 #include "serve/stream_page.h"
 
-#include <algorithm>
 #include <filesystem>
 
-#include "serve/description.h"
+#include "serve/stream_folder.h"
 
 namespace kalstream::serve {
 namespace {

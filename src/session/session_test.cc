@@ -6,7 +6,7 @@
 #include "core/rng.h"
 #include "core/workers.h"
 #include "lines/record_reader.h"
-#include "stores/memory_store.h"
+#include "stores/memory_store_test_support.h"
 
 namespace kalstream {
 namespace {

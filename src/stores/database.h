@@ -8,12 +8,29 @@
 #include <string_view>
 
 #include "engine/ports.h"
-#include "stores/database_files.h"
+#include "system/system.h"
 
 struct sqlite3;
 struct sqlite3_stmt;
 
 namespace kalstream {
+
+/// Goes the way SQLite goes by itself, but asks the System before every step: what can fail there
+/// can fail here.
+class DatabaseFiles {
+ public:
+  explicit DatabaseFiles(System& system);
+  ~DatabaseFiles();
+  DatabaseFiles(const DatabaseFiles&) = delete;
+  DatabaseFiles& operator=(const DatabaseFiles&) = delete;
+
+  /// By which SQLite knows it, for as long as it lives.
+  const char* name() const;
+
+ private:
+  struct Vfs;
+  std::unique_ptr<Vfs> vfs_;
+};
 
 class Database {
  public:

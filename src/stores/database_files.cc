@@ -1,10 +1,10 @@
-#include "stores/database_files.h"
-
 #include <sqlite3.h>
 
 #include <cerrno>
 #include <new>
 #include <string>
+
+#include "stores/database.h"
 
 namespace kalstream {
 namespace {

@@ -6,8 +6,6 @@
 #include <cerrno>
 #include <cstring>
 
-#include "stores/state_database.h"
-
 namespace kalstream {
 
 namespace fs = std::filesystem;

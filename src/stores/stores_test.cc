@@ -9,7 +9,7 @@
 #include "kalstream/snapshot.h"
 #include "stores/file_store.h"
 #include "stores/folder_store.h"
-#include "stores/memory_store.h"
+#include "stores/memory_store_test_support.h"
 #include "temporary_folder.h"
 
 namespace kalstream {

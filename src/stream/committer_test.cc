@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "stores/memory_store.h"
+#include "stores/memory_store_test_support.h"
 
 namespace kalstream {
 namespace {

@@ -12,7 +12,7 @@
 #include "engine/checkpoint.h"
 #include "lines/record_reader.h"
 #include "monitor/metrics_server.h"
-#include "stores/memory_store.h"
+#include "stores/memory_store_test_support.h"
 #include "system/system.h"
 
 namespace kalstream {

@@ -7,7 +7,7 @@
 #include "schema/dataset.h"
 #include "schema/rules.h"
 #include "session/answers.h"
-#include "stores/memory_store.h"
+#include "stores/memory_store_test_support.h"
 
 KALSTREAM_FUZZ(stream) {
   using namespace kalstream;

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "fleet/log.h"
-#include "fleet/names.h"
 
 namespace kalstream::fleet {
 
