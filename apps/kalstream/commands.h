@@ -12,6 +12,8 @@
 #include <filesystem>
 #include <string>
 
+#include "io/atomic_file.h"
+
 namespace kalstream::cli {
 
 /// Exit codes, stable: scripts rely on them.
@@ -52,6 +54,17 @@ inline CLI::Option* add_data(CLI::App& command, std::string& data) {
                   "gen:NAME[?k=v&...]")
       ->required();
 }
+
+/// Writes what make() gives to a file; "-" is standard output, "" nowhere.
+inline void write_or_print(const std::string& to, const auto& make) {
+  if (to == "-")
+    fmt::print("{}", make());
+  else if (!to.empty())
+    write_file(to, make());
+}
+
+/// Version, commit and compiler it was made from and by, and the kernels it uses here: a line each.
+std::string about();
 
 void add_bench(CLI::App& app);
 void add_run(CLI::App& app);

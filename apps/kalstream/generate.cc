@@ -38,10 +38,7 @@ void generate_stream(const GenerateArguments& a) {
     spec += (k == 0 && a.name.find('?') == std::string::npos ? "?" : "&") + a.set[k];
   std::ostringstream csv;
   write_csv(generate(spec, a.rows), csv);
-  if (a.out == "-")
-    fmt::print("{}", csv.str());
-  else
-    write_file(a.out, csv.str());
+  write_or_print(a.out, [&] { return csv.str(); });
 }
 
 }  // namespace

@@ -22,7 +22,6 @@
 #include "stores/folder_store.h"
 #include "stream_options.h"
 #include "stream_summary.h"
-#include "time_options.h"
 #include "view/progress.h"
 #include "view/table.h"
 
@@ -71,8 +70,8 @@ void add_row(view::Table& table, const std::string& name, const char* role, cons
 
 void describe(const Dataset& data) {
   using view::Align;
-  fmt::print("{}: {} rows, {} inputs, {} target{}\n", data.source, data.rows(), data.n_inputs(),
-             data.n_targets(), data.n_targets() == 1 ? "" : "s");
+  fmt::print("{}: {} rows, {} inputs, {}\n", data.source, data.rows(), data.n_inputs(),
+             view::plural(data.n_targets(), "target"));
   view::Table table({{"column", Align::left},
                      {"role", Align::left},
                      {"missing"},
@@ -153,9 +152,7 @@ void describe_experts(const Auto& rule, const NetworkOptions& network) {
 void describe(const Contender& c) {
   const NetworkOptions& network = c.options.network;
   const Footprint f = footprint(c.options);
-  const auto plural = [](std::size_t n, const char* what) {
-    return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
-  };
+  using view::plural;
   fmt::print("\n{}: {}, ", c.name, plural(network.inputs, "input"));
   if (c.options.lags > 0) fmt::print("{}, ", plural(c.options.lags, "past target"));
   if (!takes_raw_data(c.options.rule)) fmt::print("{}, ", plural(network.hidden, "unit"));
@@ -201,9 +198,8 @@ void describe(const StreamModel& model) {
                fmt::join(model.classes(), ", "));
   } else {
     const Errors errors = scores.errors().all();
-    const auto number = [](double v) { return view::format_number(v, 4); };
-    fmt::print("RMSE {}, MAE {}, NSE {}\n", number(errors.rmse), number(errors.mae),
-               number(errors.nse));
+    fmt::print("RMSE {}, MAE {}, NSE {}\n", view::format_number(errors.rmse),
+               view::format_number(errors.mae), view::format_number(errors.nse));
   }
   if (model.clock().has_started()) fmt::print("step: {}\n", model.clock().text());
   if (scores.intervals() > 0)

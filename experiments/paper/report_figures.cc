@@ -49,8 +49,7 @@ std::string learning_curves(const Table1& t) {
 }
 
 std::string run_time_chart(const Table1& t) {
-  view::BarPanel panel{.x_label = "seconds a run, mean over streams; log scale",
-                       .x_scale = view::Scale::log};
+  view::BarPanel panel{.x_label = "seconds a run, mean over streams; log scale"};
   for (const Variant& v : variants()) {
     if (!v.table1 || v.learner.empty()) continue;
     std::vector<double> measured;

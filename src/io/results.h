@@ -9,6 +9,9 @@
 
 namespace kalstream {
 
+/// null for what JSON has no number for.
+nlohmann::ordered_json json_number(double v);
+
 /// How good probabilities of classes have been, as the summary of a stream has it, too.
 nlohmann::ordered_json class_json(const ClassErrors& errors);
 

@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "view/axis.h"
 #include "view/chart.h"
 #include "view/svg.h"
 

@@ -20,6 +20,9 @@ std::string format_seconds(double seconds);
 /// Three significant digits from a thousand on: "999", "12.3 k", "4.56 M".
 std::string format_count(double count);
 
+/// "1 row", "3 rows".
+std::string plural(std::size_t n, std::string_view what);
+
 // UTF-8.
 
 /// Bytes of the code point `text` begins with; 0 where it is empty or not valid UTF-8.
@@ -69,11 +72,10 @@ class Table {
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
   /// From the first column on; columns left over stand alone. Markdown has no such headers: there
-  /// "NSE" of the group "kin8nm" is "kin8nm NSE". Throws std::invalid_argument if a group has no
-  /// columns or the groups have too many.
+  /// "NSE" of the group "kin8nm" is "kin8nm NSE".
   void set_groups(std::vector<ColumnGroup> groups);
 
-  /// Missing cells at the end stay empty; throws std::invalid_argument if there are too many.
+  /// Missing cells at the end stay empty.
   void add_row(std::vector<Cell> cells);
 
   /// A thin line between the rows before and after; Markdown has none.

@@ -1,9 +1,8 @@
-#include "view/text_chart.h"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "view/chart.h"
 #include "view/table.h"
 
 namespace kalstream::view {
