@@ -10,7 +10,6 @@
 #include "commands.h"
 #include "contenders/budget.h"
 #include "contenders/contenders.h"
-#include "core/heap.h"
 #include "core/memory_limit.h"
 #include "eval/comparison.h"
 #include "eval/statistics.h"

@@ -6,7 +6,7 @@
 
 #include "eval/progressive.h"
 #include "monitor/status.h"
-#include "schema/time_choice.h"
+#include "schema/future.h"
 
 namespace kalstream::cli {
 

@@ -1,4 +1,4 @@
-#include "core/field_text.h"
+#include "core/fields.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,9 +1,14 @@
-// How much memory this process may use.
+// How much memory this process may use, and what it has taken from the heap.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <string>
+
+#ifdef __linux__
+#include <malloc.h>
+#endif
 
 namespace kalstream {
 
@@ -15,5 +20,23 @@ std::uint64_t bytes_of(const std::string& text);
 /// group and of the groups around it (cgroup v1 and v2). `root` is the folder that contains proc
 /// and sys; tests pass a folder of their own. Returns 1 GiB where nothing can be found out.
 std::uint64_t memory_allowed(const std::filesystem::path& root = "/");
+
+/// Bytes in use, with what the heap needs for itself, as the C library counts them; 0 where it does
+/// not tell.
+inline std::size_t heap_in_use() {
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
+  const struct mallinfo2 info = ::mallinfo2();
+  return info.uordblks + info.hblkhd;
+#else
+  return 0;
+#endif
+}
+
+/// What is free in it goes back to the system, page by page, where the C library can do that.
+inline void give_back_free_heap() {
+#ifdef __GLIBC__
+  ::malloc_trim(0);
+#endif
+}
 
 }  // namespace kalstream

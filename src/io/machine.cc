@@ -1,8 +1,7 @@
 #include "io/machine.h"
 
-#include <fmt/format.h>
+#include <fmt/chrono.h>
 
-#include <chrono>
 #include <ctime>
 #include <fstream>
 #include <thread>
@@ -22,11 +21,6 @@ std::string machine_name() {
   return fmt::format("{}, {} core{}", name, cores, cores == 1 ? "" : "s");
 }
 
-std::string today() {
-  const auto now = std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now());
-  const std::chrono::year_month_day day(now);
-  return fmt::format("{}-{:02}-{:02}", static_cast<int>(day.year()),
-                     static_cast<unsigned>(day.month()), static_cast<unsigned>(day.day()));
-}
+std::string today() { return fmt::format("{:%F}", fmt::gmtime(std::time(nullptr))); }
 
 }  // namespace kalstream
