@@ -14,7 +14,7 @@
 #include "eval/comparison.h"
 #include "eval/statistics.h"
 #include "io/atomic_file.h"
-#include "io/machine.h"
+#include "io/results.h"
 #include "kalstream/settings.h"
 #include "kalstream/version.h"
 #include "kernels/dispatch.h"

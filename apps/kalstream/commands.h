@@ -7,11 +7,11 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <string>
 
+#include "core/number_in.h"
 #include "io/atomic_file.h"
 
 namespace kalstream::cli {
@@ -22,12 +22,9 @@ enum Exit { fine = 0, failure = 1, usage = 2, bad_data = 3 };
 /// A number of something, with a message people can read.
 inline CLI::Validator whole_number(double low, double high) {
   return {[=](const std::string& text) -> std::string {
-            double v = 0;
-            const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), v);
-            const bool ok = error == std::errc() && end == text.data() + text.size() &&
-                            v == std::floor(v) && v >= low && v <= high;
-            return ok ? ""
-                      : fmt::format("'{}' is not a whole number from {} to {}", text, low, high);
+            const auto v = number_in<double>(text);
+            if (v && *v == std::floor(*v) && *v >= low && *v <= high) return "";
+            return fmt::format("'{}' is not a whole number from {} to {}", text, low, high);
           },
           "N"};
 }

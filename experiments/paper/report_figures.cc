@@ -5,7 +5,7 @@
 #include <span>
 
 #include "eval/statistics.h"
-#include "io/machine.h"
+#include "io/results.h"
 #include "kalstream/version.h"
 #include "paper/report_parts.h"
 #include "view/chart.h"

@@ -2,7 +2,6 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "io/machine.h"
 #include "io/results.h"
 #include "kalstream/version.h"
 #include "kernels/dispatch.h"

@@ -1,5 +1,3 @@
-#include "data/source.h"
-
 #include <gtest/gtest.h>
 #include <matio.h>
 #include <stdlib.h>  // mkdtemp
@@ -14,6 +12,7 @@
 #include <sstream>
 
 #include "data/generators.h"
+#include "data/source.h"
 #include "support.h"
 
 namespace kalstream {
@@ -563,8 +562,7 @@ TEST_F(ReaderTest, WrittenCsvReadsBackExactly) {
   data.inputs = {0.1, 1e99, -5e-324, 2, kNaN, 1.0 / 3, -9.87654321e99, -0.0};
   data.targets = {-1e100, -kNaN};
   const std::string out = csv_of(data);
-  EXPECT_EQ(out.substr(0, out.find('\n')),
-            "plain,\"with,comma\",\" \"\"q\"\" \",\"#\",y");
+  EXPECT_EQ(out.substr(0, out.find('\n')), "plain,\"with,comma\",\" \"\"q\"\" \",\"#\",y");
 
   const Dataset back = read("a.csv", out);
   EXPECT_EQ(back.input_names, data.input_names);

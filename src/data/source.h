@@ -1,5 +1,5 @@
-// Streams by name: files of delimited text, JSON lines, ARFF or MAT version 5, any of them with .gz,
-// and generators.
+// Streams by name: files of delimited text, JSON lines, ARFF or MAT version 5, any of them with
+// .gz, and generators.
 #pragma once
 
 #include <cstddef>

@@ -98,8 +98,8 @@ void write_result(const std::filesystem::path& file, const RunResult& result,
   write_file(file, as_text(std::as_bytes(std::span(bytes))));
 }
 
-// Microseconds a step of the learner takes, roughly, for progress bars and to start long jobs first:
-// the network of each expert, and one pass over the covariances.
+// Microseconds a step of the learner takes, roughly, for progress bars and to start long jobs
+// first: the network of each expert, and one pass over the covariances.
 double estimated_step_cost(const Job& job) {
   const Footprint f = footprint(options_on(job.contender, *job.data));
   return 4 * static_cast<double>(f.networks) + f.bytes / 15e3;

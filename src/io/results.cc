@@ -1,8 +1,13 @@
 #include "io/results.h"
 
+#include <fmt/chrono.h>
+
 #include <cmath>
+#include <ctime>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <thread>
 
 #include "kalstream/settings.h"
 #include "kalstream/version.h"
@@ -168,5 +173,20 @@ std::string results_json(const Dataset& data, const std::vector<Contender>& cont
   // Names come from files: bytes that are not UTF-8 are replaced rather than thrown over.
   return root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
+
+std::string machine_name() {
+  std::string name = "unknown processor";
+  std::ifstream in("/proc/cpuinfo");
+  for (std::string line; std::getline(in, line);) {
+    if (!line.starts_with("model name")) continue;
+    const auto colon = line.find(": ");
+    if (colon != std::string::npos) name = line.substr(colon + 2);
+    break;
+  }
+  const unsigned cores = std::thread::hardware_concurrency();
+  return fmt::format("{}, {} core{}", name, cores, cores == 1 ? "" : "s");
+}
+
+std::string today() { return fmt::format("{:%F}", fmt::gmtime(std::time(nullptr))); }
 
 }  // namespace kalstream

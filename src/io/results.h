@@ -25,4 +25,11 @@ std::string results_json(const Dataset& data, const std::vector<Contender>& cont
 /// forecasts there are. What `stream` answers, too, has the same name here.
 std::string predictions_csv(const Dataset& data, const std::vector<Outcome>& outcomes);
 
+// Where a measurement was made: what makes its numbers worth reading.
+
+/// The processor's name and the number of cores, "unknown processor" where it cannot be told.
+std::string machine_name();
+/// Today, in UTC: "2026-03-01".
+std::string today();
+
 }  // namespace kalstream

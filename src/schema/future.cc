@@ -1,10 +1,10 @@
 #include "schema/future.h"
 
 #include <algorithm>
-#include <charconv>
 #include <stdexcept>
 
 #include "core/closest.h"
+#include "core/number_in.h"
 #include "schema/rules.h"
 
 namespace kalstream {
@@ -17,13 +17,11 @@ std::optional<std::vector<double>> periods_of(const TimeChoice& choice) {
   constexpr std::size_t most = 3;
   std::vector<double> periods;
   for (const std::string& text : choice.period) {
-    double n = 0;
-    const char* const end = text.data() + text.size();
-    const auto [rest, error] = std::from_chars(text.data(), end, n);
-    if (error != std::errc() || rest != end || !(n >= shortest && n <= longest))
+    const auto n = number_in<double>(text);
+    if (!(n >= shortest && n <= longest))
       throw std::invalid_argument(
           "--period " + text + ": write numbers of samples from 2 to 100000, e.g. 24,168, or none");
-    periods.push_back(n);
+    periods.push_back(*n);
   }
   std::ranges::sort(periods);
   if (std::ranges::adjacent_find(periods) != periods.end() || periods.size() > most)

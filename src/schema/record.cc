@@ -1,8 +1,9 @@
 #include "schema/record.h"
 
 #include <algorithm>
-#include <charconv>
 #include <numeric>
+
+#include "core/number_in.h"
 
 namespace kalstream {
 
@@ -37,16 +38,6 @@ std::string field_name(std::size_t index, char letter) {
   return letter + std::to_string(index + 1);
 }
 
-namespace {
-
-bool is_number(std::string_view text, std::size_t& n) {
-  const char* const end = text.data() + text.size();
-  const auto [at, error] = std::from_chars(text.data(), end, n);
-  return error == std::errc() && at == end;
-}
-
-}  // namespace
-
 std::string list_of(const FieldNames& names) {
   constexpr std::size_t most = 50;
   std::string text;
@@ -63,9 +54,8 @@ FieldNames names_of(const Record& record) {
 }
 
 bool is_in_list(std::string_view name, std::string_view of) {
-  std::size_t n = 0;
   return name.size() > of.size() + 1 && name.starts_with(of) && name[of.size()] == '.' &&
-         is_number(name.substr(of.size() + 1), n);
+         number_in<std::size_t>(name.substr(of.size() + 1));
 }
 
 FieldPlaces places_of(const FieldNames& names, const std::string& wanted) {
@@ -75,9 +65,8 @@ FieldPlaces places_of(const FieldNames& names, const std::string& wanted) {
   for (std::size_t k = 0; k < names.size() && found.empty(); ++k)
     if (is_in_list(names[k], wanted))
       for (; k < names.size() && is_in_list(names[k], wanted); ++k) found.push_back(k);
-  std::size_t place = 0;
-  if (found.empty() && is_number(wanted, place) && place >= 1 && place <= names.size())
-    found.push_back(place - 1);
+  const std::size_t place = number_in<std::size_t>(wanted).value_or(0);
+  if (found.empty() && place >= 1 && place <= names.size()) found.push_back(place - 1);
   return found;
 }
 

@@ -143,7 +143,6 @@ tbody tr:first-child th,tbody tr:first-child td{border-top:1px solid var(--rule)
 tbody+tbody tr:first-child th,tbody+tbody tr:first-child td{border-top:2px solid var(--rule)}
 tbody tr:hover th,tbody tr:hover td{background:var(--tint)}
 .right{text-align:right;white-space:nowrap}
-.centre{text-align:center}
 .start{padding-left:1.7rem}
 th[scope=colgroup]{position:relative;padding-bottom:.3rem;text-align:center;white-space:nowrap}
 th[scope=colgroup]::after{content:"";position:absolute;left:.8rem;right:.8rem;bottom:0;border-bottom:1px solid var(--rule)}

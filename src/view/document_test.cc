@@ -45,7 +45,7 @@ std::string chart(const std::string& title) {
 }
 
 Table grouped() {
-  Table table({{"learner", Align::left}, {"NSE"}, {"time"}, {"NSE"}, {"note", Align::centre}});
+  Table table({{"learner", Align::left}, {"NSE"}, {"time"}, {"NSE"}, {"note"}});
   table.set_groups({{"", 1}, {"kin8nm", 2}, {"elevators", 1}});
   table.add_row({"EKF", "0.12", "3 s", best("0.5"), "a"});
   table.add_rule();
@@ -114,7 +114,7 @@ TEST(InlineMarkup, ParagraphsStartNoOtherBlock) {
 // ---- Tables -------------------------------------------------------------------------------------
 
 TEST(HtmlTable, AlignsMarksTheBestAndDividesAtRules) {
-  Table table({{"learner", Align::left}, {"NSE"}, {"kind", Align::centre}, {"", Align::left}});
+  Table table({{"learner", Align::left}, {"NSE"}, {"kind"}, {"", Align::left}});
   table.add_rule();
   table.add_row({"EKF", best("0.1"), "x"});
   table.add_rule();
@@ -125,13 +125,13 @@ TEST(HtmlTable, AlignsMarksTheBestAndDividesAtRules) {
       table.to_html(),
       "<table>\n<thead>\n"
       "<tr><th scope=\"col\" class=\"key\">learner</th><th scope=\"col\" class=\"right\">NSE</th>"
-      "<th scope=\"col\" class=\"centre\">kind</th><td></td></tr>\n"
+      "<th scope=\"col\" class=\"right\">kind</th><td></td></tr>\n"
       "</thead>\n<tbody>\n"
       "<tr><th scope=\"row\" class=\"key\">EKF</th><td class=\"right\"><strong>0.1</strong></td>"
-      "<td class=\"centre\">x</td><td></td></tr>\n"
+      "<td class=\"right\">x</td><td></td></tr>\n"
       "</tbody>\n<tbody>\n"
       "<tr><th scope=\"row\" class=\"key\">&lt;i&gt;</th><td class=\"right\">0.2 &amp; more</td>"
-      "<td class=\"centre\"></td><td></td></tr>\n"
+      "<td class=\"right\"></td><td></td></tr>\n"
       "</tbody>\n</table>\n");
 }
 
@@ -142,27 +142,12 @@ TEST(HtmlTable, GroupsSpanTheirColumns) {
                        "<tr><th scope=\"col\" rowspan=\"2\" class=\"key\">learner</th>"
                        "<th scope=\"colgroup\" colspan=\"2\" class=\"start\">kin8nm</th>"
                        "<th scope=\"colgroup\" colspan=\"1\" class=\"start\">elevators</th>"
-                       "<th scope=\"col\" rowspan=\"2\" class=\"centre start\">note</th></tr>\n"
+                       "<th scope=\"col\" rowspan=\"2\" class=\"right start\">note</th></tr>\n"
                        "<tr><th scope=\"col\" class=\"right start\">NSE</th>"
                        "<th scope=\"col\" class=\"right\">time</th>"
                        "<th scope=\"col\" class=\"right start\">NSE</th></tr>\n"));
   EXPECT_EQ(count(html, "<colgroup "), 4u);
   EXPECT_EQ(xml_error(Table({}).to_html()), "");
-}
-
-TEST(GroupedTable, TextShowsWhatAGroupSpans) {
-  EXPECT_EQ(grouped().to_text(),
-            "━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━\n"
-            "         ─ kin8nm ─  elevators\n"
-            "learner   NSE  time        NSE  note\n"
-            "────────────────────────────────────\n"
-            "EKF      0.12   3 s        0.5   a\n"
-            "────────────────────────────────────\n"
-            "Adam      0.1   1 s       0.25\n"
-            "━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━\n");
-  Table wide({{"a", Align::left}, {"first"}, {"second"}});
-  wide.set_groups({{"", 1}, {"µ", 2}});
-  EXPECT_TRUE(contains(wide.to_text(), "\n   ───── µ ─────\na  first  second\n"));
 }
 
 TEST(GroupedTable, MarkdownNamesTheGroupInEachHeader) {

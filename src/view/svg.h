@@ -119,6 +119,12 @@ std::string value_label(double value);
 /// and padded ranges finite.
 double on_scale(Scale scale, double value);
 
+/// Where point i of a line lies.
+inline double x_of(const Series& series, std::size_t i) {
+  if (series.x.empty()) return static_cast<double>(i + 1);
+  return i < series.x.size() ? series.x[i] : kNone;
+}
+
 /// An interval of a scale that grows with the values it has to hold.
 struct Range {
   Scale scale = Scale::linear;

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <numeric>
 
 #include "view/chart.h"
 
@@ -85,8 +86,8 @@ std::string plural(std::size_t n, std::string_view what) {
 
 namespace {
 
-constexpr std::string_view kBold = "\x1b[1m";
-constexpr std::string_view kPlain = "\x1b[0m";
+constexpr const char* kBold = "\x1b[1m";
+constexpr const char* kPlain = "\x1b[0m";
 constexpr std::string_view kGap = "  ";
 
 bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
@@ -204,59 +205,12 @@ void Table::add_rule() { rows_.emplace_back(); }
 
 namespace {
 
-/// Of neighbouring columns and the gaps between them.
-std::size_t span_width(const std::vector<std::size_t>& widths, std::size_t first,
-                       std::size_t columns) {
-  std::size_t total = columns == 0 ? 0 : kGap.size() * (columns - 1);
-  for (std::size_t c = first; c < first + columns; ++c) total += widths[c];
-  return total;
-}
-
-}  // namespace
-
-std::vector<std::size_t> Table::widths() const {
-  std::vector<std::size_t> widths;
-  for (const Column& column : columns_) widths.push_back(display_width(column.header));
-  for (const auto& row : rows_)
-    for (std::size_t c = 0; c < row.size(); ++c)
-      widths[c] = std::max(widths[c], display_width(row[c].text));
-  std::size_t first = 0;
-  for (const ColumnGroup& group : groups_) {
-    const std::size_t last = first + group.columns - 1;
-    const std::size_t span = span_width(widths, first, group.columns);
-    // A header longer than its columns makes the last of them wider.
-    widths[last] += std::max(display_width(group.header), span) - span;
-    first += group.columns;
-  }
-  return widths;
-}
-
-namespace {
-
 /// Bold covers the text alone, so that escape sequences never count as width.
 std::string padded(const Cell& cell, std::size_t width, Align align, bool colours) {
   const std::size_t room = width - display_width(cell.text);
-  const std::size_t before = align == Align::left ? 0 : align == Align::right ? room : room / 2;
-  std::string text(before, ' ');
-  if (cell.best && colours)
-    text.append(kBold).append(cell.text).append(kPlain);
-  else
-    text += cell.text;
-  return text.append(room - before, ' ');
-}
-
-std::string without_trailing_blanks(std::string line) {
-  line.erase(line.find_last_not_of(' ') + 1);
-  return line;
-}
-
-/// A group's header in the middle of a line that shows which columns it spans.
-std::string spanning(const std::string& header, std::size_t width) {
-  if (header.empty()) return std::string(width, ' ');
-  const std::size_t room = width - display_width(header);
-  if (room < 4) return padded(header, width, Align::centre, false);
-  const std::size_t before = (room - 2) / 2;
-  return repeat("─", before) + ' ' + header + ' ' + repeat("─", room - 2 - before);
+  const std::string text = cell.best && colours ? kBold + cell.text + kPlain : cell.text;
+  const std::string blanks(room, ' ');
+  return align == Align::left ? text + blanks : blanks + text;
 }
 
 std::string markdown_text(const Cell& cell) {
@@ -264,45 +218,29 @@ std::string markdown_text(const Cell& cell) {
   return cell.best && !text.empty() ? "**" + text + "**" : text;
 }
 
-const char* markdown_rule(Align align) {
-  switch (align) {
-    case Align::left:
-      return ":---";
-    case Align::right:
-      return "---:";
-    case Align::centre:
-      return ":---:";
-  }
-  return "---";
-}
-
 }  // namespace
 
 std::string Table::to_text(bool colours) const {
-  const auto width = widths();
-  const std::size_t total = span_width(width, 0, columns_.size());
-  const auto rule = [&](std::string_view mark) { return repeat(mark, total) + '\n'; };
+  std::vector<std::size_t> width;
+  for (const Column& column : columns_) width.push_back(display_width(column.header));
+  for (const auto& row : rows_)
+    for (std::size_t c = 0; c < row.size(); ++c)
+      width[c] = std::max(width[c], display_width(row[c].text));
+  const std::size_t gaps = kGap.size() * (std::max<std::size_t>(columns_.size(), 1) - 1);
+  const std::size_t total = std::accumulate(width.begin(), width.end(), gaps);
 
+  const auto rule = [&](std::string_view mark) { return repeat(mark, total) + '\n'; };
   const auto line = [&](const auto& cell_of) {
     std::string cells;
     for (std::size_t c = 0; c < columns_.size(); ++c) {
       if (c > 0) cells += kGap;
       cells += padded(cell_of(c), width[c], columns_[c].align, colours);
     }
-    return without_trailing_blanks(std::move(cells)) + '\n';
+    cells.erase(cells.find_last_not_of(' ') + 1);
+    return cells + '\n';
   };
 
   std::string text = rule("━");
-  if (!groups_.empty()) {
-    std::string headers;
-    std::size_t first = 0;
-    for (const ColumnGroup& group : groups_) {
-      if (first > 0) headers += kGap;
-      headers += spanning(group.header, span_width(width, first, group.columns));
-      first += group.columns;
-    }
-    text += without_trailing_blanks(std::move(headers)) + '\n';
-  }
   text += line([&](std::size_t c) { return Cell(columns_[c].header); });
   text += rule("─");
   for (const auto& row : rows_)
@@ -324,7 +262,7 @@ std::string Table::to_markdown() const {
   std::string text = "|";
   for (const std::string& header : headers) text += " " + markdown_text(header) + " |";
   text += "\n|";
-  for (const Column& column : columns_) text += std::string(markdown_rule(column.align)) + "|";
+  for (const Column& column : columns_) text += column.align == Align::left ? ":---|" : "---:|";
   text += '\n';
   for (const auto& row : rows_) {
     if (row.empty()) continue;
@@ -339,7 +277,6 @@ std::string Table::html_class(std::size_t column) const {
   std::string names;
   if (column == 0) names += " key";
   if (columns_[column].align == Align::right) names += " right";
-  if (columns_[column].align == Align::centre) names += " centre";
   std::size_t first = 0;
   for (const ColumnGroup& group : groups_) {
     if (first == column && first > 0) names += " start";

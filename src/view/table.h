@@ -43,7 +43,7 @@ std::string escape_markdown(std::string_view text);
 
 // Tables.
 
-enum class Align { left, right, centre };
+enum class Align { left, right };
 
 struct Column {
   std::string header = {};
@@ -71,8 +71,8 @@ class Table {
  public:
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
-  /// From the first column on; columns left over stand alone. Markdown has no such headers: there
-  /// "NSE" of the group "kin8nm" is "kin8nm NSE".
+  /// From the first column on; columns left over stand alone. Text for terminals does not show
+  /// them; Markdown has no such headers: there "NSE" of the group "kin8nm" is "kin8nm NSE".
   void set_groups(std::vector<ColumnGroup> groups);
 
   /// Missing cells at the end stay empty.
@@ -85,12 +85,11 @@ class Table {
   std::string to_text(bool colours = false) const;
   std::string to_markdown() const;
 
-  /// A table element. Classes, all without a style of their own: right and centre; key for the
-  /// first column; start for the first column of a group. Each rule begins a new tbody.
+  /// A table element. Classes, all without a style of their own: right; key for the first
+  /// column; start for the first column of a group. Each rule begins a new tbody.
   std::string to_html() const;
 
  private:
-  std::vector<std::size_t> widths() const;
   std::string html_header() const;
   std::string html_class(std::size_t column) const;
 

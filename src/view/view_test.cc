@@ -426,7 +426,7 @@ TEST(Table, Markdown) {
 }
 
 TEST(Table, CellsCannotBreakTheLayout) {
-  Table table({{"a"}, {"b", Align::centre}});
+  Table table({{"a"}, {"b"}});
   table.add_row({"x|y\nz"});
   EXPECT_EQ(std::ranges::count(table.to_text(), '\n'), 5);
   EXPECT_TRUE(contains(table.to_markdown(), "| x\\|y z |  |\n"));
@@ -533,8 +533,7 @@ TEST(ProgressLine, FitsAnyWidth) {
   EXPECT_TRUE(contains(line, " 43 %  12 s, 16 s left  EKF"));
 }
 
-TEST(ProgressLine, OfUnknownOrExceededTotals) {
-  EXPECT_EQ(progress_line({"rows", 12345, 0, 2, ""}, 80), "rows 12.3 k  2 s");
+TEST(ProgressLine, OfExceededTotals) {
   EXPECT_TRUE(contains(progress_line({"", 20, 10, 2, ""}, 80), "100 %  2 s"));
 }
 

@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "core/number_in.h"
 #include "data/generators.h"
 #include "data/generators/stream.h"
 #include "lines/csv_field.h"
@@ -33,15 +34,9 @@ std::string text_of(double v) {
   return {buffer.data(), end};
 }
 
-double number_of(std::string_view text) {
-  double v = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), v);
-  return error == std::errc() && end == text.data() + text.size() ? v : std::nan("");
-}
-
 bool permits(const GeneratorParameter& p, const std::string& value) {
   if (!p.words.empty()) return std::find(p.words.begin(), p.words.end(), value) != p.words.end();
-  const double v = number_of(value);
+  const double v = number_in<double>(value).value_or(NAN);
   return v >= p.low && v <= p.high && (!p.whole || v == std::floor(v));
 }
 
@@ -78,7 +73,7 @@ Settings::Settings(const GeneratorInfo& info, std::string_view query) {
   for (const auto& p : info.parameters) values_.emplace(p.key, p.fallback);
 }
 
-double Settings::number(const char* key) const { return number_of(word(key)); }
+double Settings::number(const char* key) const { return *number_in<double>(word(key)); }
 
 void Settings::set(const GeneratorInfo& info, std::string_view pair) {
   const std::size_t equals = std::min(pair.find('='), pair.size());
@@ -181,8 +176,7 @@ std::string csv_of(const Dataset& data) {
   for (std::size_t row = 0; row < data.rows(); ++row) {
     // A missing number is the word nan: a line with a single empty field would be blank.
     for (const auto& values : {data.x(row), data.d(row)})
-      for (const double v : values)
-        text += (std::isnan(v) ? "nan" : generator::text_of(v)) + ',';
+      for (const double v : values) text += (std::isnan(v) ? "nan" : generator::text_of(v)) + ',';
     text.back() = '\n';
   }
   return text;
