@@ -17,7 +17,7 @@
 #include "core/rng.h"
 #include "eval/statistics.h"
 #include "io/atomic_file.h"
-#include "io/machine.h"
+#include "io/results.h"
 #include "kalstream/learner.h"
 #include "kalstream/version.h"
 #include "kernels/dispatch.h"

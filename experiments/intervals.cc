@@ -22,7 +22,7 @@
 #include "core/rng.h"
 #include "data/source.h"
 #include "eval/parallel.h"
-#include "io/machine.h"
+#include "io/results.h"
 #include "kalstream/interval.h"
 #include "kalstream/settings.h"
 #include "view/table.h"

@@ -1,7 +1,7 @@
-#include "about.h"
-
+// What this program is.
 #include <fmt/format.h>
 
+#include "commands.h"
 #include "kalstream/version.h"
 #include "kernels/dispatch.h"
 

@@ -10,12 +10,11 @@
 #include "commands.h"
 #include "contenders/budget.h"
 #include "contenders/contenders.h"
-#include "core/heap.h"
 #include "core/memory_limit.h"
 #include "eval/comparison.h"
 #include "eval/statistics.h"
 #include "io/atomic_file.h"
-#include "io/machine.h"
+#include "io/results.h"
 #include "kalstream/settings.h"
 #include "kalstream/version.h"
 #include "kernels/dispatch.h"
@@ -163,8 +162,8 @@ void print_table(const BenchArguments& a, const std::vector<Entry>& entries) {
   using view::Align;
   fmt::print("kalstream {}, {} kernels, one core of {}, {}\n", version(), kernels::active().name,
              machine_name(), today());
-  fmt::print("{} units, {} input{}, {} output{}, window {}\n", a.hidden, a.inputs,
-             a.inputs == 1 ? "" : "s", a.outputs, a.outputs == 1 ? "" : "s", a.window);
+  fmt::print("{} units, {}, {}, window {}\n", a.hidden, view::plural(a.inputs, "input"),
+             view::plural(a.outputs, "output"), a.window);
   view::Table table({{"learner", Align::left},
                      {"weights"},
                      {"memory"},
@@ -199,10 +198,7 @@ void bench(const BenchArguments& a) {
   for (Entry& e : entries)
     if (e.learner && heap_in_use() > 0) e.bytes = heap_of(*e.learner);
   if (a.json != "-") print_table(a, entries);
-  if (a.json == "-")
-    fmt::print("{}", to_json(a, entries));
-  else if (!a.json.empty())
-    write_file(a.json, to_json(a, entries));
+  write_or_print(a.json, [&] { return to_json(a, entries); });
 }
 
 }  // namespace

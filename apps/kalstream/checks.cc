@@ -5,11 +5,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <unordered_set>
 
 #include "core/memory_limit.h"
 #include "eval/parallel.h"
+#include "kalstream/settings.h"
 #include "learner/footprint.h"
+#include "schema/future.h"
 
 namespace kalstream::cli {
 
@@ -89,11 +92,14 @@ void check_memory(const std::vector<Contender>& contenders, const Dataset& data,
       machine / gib, keys.empty() ? "" : ", a smaller learner such as rls,"));
 }
 
-void require_sizes(const std::string& start, const Learner& learner, const Dataset& data) {
-  if (learner.inputs() == data.n_inputs() && learner.outputs() == data.n_targets()) return;
-  throw std::invalid_argument(
-      fmt::format("--start {}: the saved learner has {} inputs and {} targets, the data {} and {}",
-                  start, learner.inputs(), learner.outputs(), data.n_inputs(), data.n_targets()));
+Contender started(const std::string& start, std::unique_ptr<Learner> learner, const Dataset& data) {
+  if (learner->inputs() != data.n_inputs() || learner->outputs() != data.n_targets())
+    throw std::invalid_argument(fmt::format(
+        "--start {}: the saved learner has {} inputs and {} targets, the data {} and {}", start,
+        learner->inputs(), learner->outputs(), data.n_inputs(), data.n_targets()));
+  const Recipe recipe = *learner->recipe();
+  return {name_of(recipe.options.rule), recipe.options, recipe.scaled,
+          std::make_shared<CalibratedLearner>(std::move(learner))};
 }
 
 ReadOptions read_options(const StreamSettings& settings, const std::vector<std::string>& columns,
@@ -101,6 +107,17 @@ ReadOptions read_options(const StreamSettings& settings, const std::vector<std::
   ReadOptions options{.fields = settings.fields, .columns = columns, .like = like};
   options.fields.elapsed = settings.time.elapsed == "yes";
   return options;
+}
+
+std::string settle_elapsed(const TimeChoice& choice, bool has_start, Dataset& data) {
+  if (has_elapsed(data.schema) || !choice.elapsed.empty() || has_start || data.times.empty())
+    return {};
+  const auto clocks = clocks_of(data);
+  if (!std::ranges::all_of(clocks, [](const auto& c) { return c.second.is_irregular(); }))
+    return {};
+  add_elapsed(data);
+  return "rows come at no regular times: the time since the row before is an input (--elapsed no: "
+         "it is not)";
 }
 
 void check_something_to_predict(const Dataset& data, std::size_t steps, bool holds_inputs) {

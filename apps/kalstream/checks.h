@@ -1,6 +1,7 @@
 // What is found out before the work starts.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -35,8 +36,13 @@ void check_something_to_predict(const Dataset& data, std::size_t steps, bool hol
 void check_memory(const std::vector<Contender>& contenders, const Dataset& data, std::size_t seeds,
                   std::size_t jobs);
 
-/// Throws std::invalid_argument if the learner saved in file `start` is for other data.
-void require_sizes(const std::string& start, const Learner& learner, const Dataset& data);
+/// Goes on from the learner saved in file `start`. Throws std::invalid_argument if that is for
+/// other data.
+Contender started(const std::string& start, std::unique_ptr<Learner> learner, const Dataset& data);
+
+/// The elapsed time becomes an input where the data are irregular, nothing was learnt before and
+/// the user has not said otherwise. What people should know of that; empty: nothing.
+std::string settle_elapsed(const TimeChoice& choice, bool has_start, Dataset& data);
 
 /// How the file of a stream with these settings is read.
 ReadOptions read_options(const StreamSettings& settings, const std::vector<std::string>& columns,

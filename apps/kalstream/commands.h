@@ -7,10 +7,12 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <string>
+
+#include "core/number_in.h"
+#include "io/atomic_file.h"
 
 namespace kalstream::cli {
 
@@ -20,12 +22,9 @@ enum Exit { fine = 0, failure = 1, usage = 2, bad_data = 3 };
 /// A number of something, with a message people can read.
 inline CLI::Validator whole_number(double low, double high) {
   return {[=](const std::string& text) -> std::string {
-            double v = 0;
-            const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), v);
-            const bool ok = error == std::errc() && end == text.data() + text.size() &&
-                            v == std::floor(v) && v >= low && v <= high;
-            return ok ? ""
-                      : fmt::format("'{}' is not a whole number from {} to {}", text, low, high);
+            const auto v = number_in<double>(text);
+            if (v && *v == std::floor(*v) && *v >= low && *v <= high) return "";
+            return fmt::format("'{}' is not a whole number from {} to {}", text, low, high);
           },
           "N"};
 }
@@ -52,6 +51,17 @@ inline CLI::Option* add_data(CLI::App& command, std::string& data) {
                   "gen:NAME[?k=v&...]")
       ->required();
 }
+
+/// Writes what make() gives to a file; "-" is standard output, "" nowhere.
+inline void write_or_print(const std::string& to, const auto& make) {
+  if (to == "-")
+    fmt::print("{}", make());
+  else if (!to.empty())
+    write_file(to, make());
+}
+
+/// Version, commit and compiler it was made from and by, and the kernels it uses here: a line each.
+std::string about();
 
 void add_bench(CLI::App& app);
 void add_run(CLI::App& app);

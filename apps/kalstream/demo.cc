@@ -11,7 +11,7 @@
 #include "contenders/contenders.h"
 #include "data/source.h"
 #include "io/atomic_file.h"
-#include "result_tables.h"
+#include "run_output.h"
 #include "view/progress.h"
 #include "view/table.h"
 
@@ -36,7 +36,7 @@ void demo(const DemoArguments& a) {
       data.rows(), data.source);
   const auto outcomes = compare_with_progress("learning", contenders, data, {.seeds = {1, 2, 3}},
                                               view::is_terminal(stderr));
-  fmt::print("{}", comparison_table(outcomes, {}));
+  fmt::print("{}", comparison_table(outcomes, false));
   write_file(a.out, learning_curves(data, outcomes));
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -18,7 +18,7 @@
 #include "schema/future.h"
 #include "schema/rules.h"
 #include "stream_options.h"
-#include "time_options.h"
+#include "stream_summary.h"
 #include "view/progress.h"
 
 namespace kalstream::cli {
@@ -47,12 +47,7 @@ struct ForecastArguments {
 };
 
 Contender contender_of(const ForecastArguments& a, Learnt& before, const Dataset& data) {
-  if (before.learner) {
-    require_sizes(a.start, *before.learner, data);
-    const Recipe recipe = *before.learner->recipe();
-    return {name_of(recipe.options.rule), recipe.options, recipe.scaled,
-            std::make_shared<CalibratedLearner>(std::move(before.learner))};
-  }
+  if (before.learner) return started(a.start, std::move(before.learner), data);
   const StreamSettings& s = a.settings;
   auto contenders = make_contenders({s.learner}, "", data);
   Contender& c = contenders.front();
@@ -113,16 +108,12 @@ void write(const ForecastArguments& a, const ForecastReport& r) {
     for (const Outlook& o : r.outlooks)
       if (a.backtest) fmt::print("{}{}", r.has_keys() ? o.key + "\n" : "", backtest_table(r, o));
   }
-  const auto put = [](const std::string& to, const auto& text) {
-    if (to.empty()) return;
-    to == "-" ? fmt::print("{}", text()) : write_file(to, text());
-  };
-  put(a.csv, [&] { return forecast_csv(r); });
-  put(a.json, [&] { return forecast_json(r); });
+  write_or_print(a.csv, [&] { return forecast_csv(r); });
+  write_or_print(a.json, [&] { return forecast_json(r); });
   if (a.plot == "-")
     fmt::print("{}", forecast_text_chart(r, r.outlooks.front(), 100, view::is_terminal(stdout)));
   else
-    put(a.plot, [&] { return forecast_svg(r); });
+    write_or_print(a.plot, [&] { return forecast_svg(r); });
   std::fflush(stdout);
   if (!a.quiet)
     for (const std::string& note : r.notes) fmt::print(stderr, "{}\n", note);
@@ -144,9 +135,7 @@ void forecast(const ForecastArguments& a) {
   if (!a.save.empty() && !data.keys.empty())
     throw std::invalid_argument("--save keeps one learner, and with --key there is one for each");
   known_ahead(data.schema, a.settings.time.future);  // complains of names that are no inputs
-  TimeChoice time = a.settings.time;
-  if (before.learner && time.elapsed.empty()) time.elapsed = "as before";
-  const std::string elapsed = settle_elapsed(time, data);
+  const std::string elapsed = settle_elapsed(a.settings.time, before.learner != nullptr, data);
 
   const Contender contender = contender_of(a, before, data);
   check_memory({contender}, data, 1, 1);

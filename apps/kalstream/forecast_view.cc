@@ -7,12 +7,12 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "comparison_view.h"
+#include "io/results.h"
 #include "lines/csv_field.h"
-#include "predictions_chart.h"
 #include "schema/timestamp.h"
 #include "view/progress.h"
 #include "view/table.h"
-#include "view/text_chart.h"
 
 namespace kalstream::cli {
 namespace {
@@ -48,10 +48,6 @@ bool is_shown(std::size_t lead, std::size_t horizon) {
 // Names, then as many columns for each target.
 std::string name_of_column(const ForecastReport& r, const std::string& what, std::size_t k) {
   return r.data.n_targets() == 1 ? what : fmt::format("{}_{}", what, r.data.target_names[k]);
-}
-
-ForecastJson json_number(double v) {
-  return std::isfinite(v) ? ForecastJson(v) : ForecastJson(nullptr);
 }
 
 std::string key_name(const ForecastReport& r) { return r.data.schema.names(Role::key).front(); }

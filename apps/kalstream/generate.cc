@@ -2,12 +2,9 @@
 #include <fmt/format.h>
 
 #include <memory>
-#include <sstream>
 
 #include "commands.h"
-#include "data/csv_writer.h"
 #include "data/generators.h"
-#include "io/atomic_file.h"
 
 namespace kalstream::cli {
 namespace {
@@ -36,12 +33,7 @@ void generate_stream(const GenerateArguments& a) {
   std::string spec = a.name;
   for (std::size_t k = 0; k < a.set.size(); ++k)
     spec += (k == 0 && a.name.find('?') == std::string::npos ? "?" : "&") + a.set[k];
-  std::ostringstream csv;
-  write_csv(generate(spec, a.rows), csv);
-  if (a.out == "-")
-    fmt::print("{}", csv.str());
-  else
-    write_file(a.out, csv.str());
+  write_or_print(a.out, [&] { return csv_of(generate(spec, a.rows)); });
 }
 
 }  // namespace

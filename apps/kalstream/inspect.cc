@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -23,12 +24,15 @@
 #include "stores/folder_store.h"
 #include "stream_options.h"
 #include "stream_summary.h"
-#include "time_options.h"
 #include "view/progress.h"
 #include "view/table.h"
 
 namespace kalstream::cli {
 namespace {
+
+using view::Align;
+using view::format_number;
+using view::plural;
 
 struct InspectArguments {
   std::string data;
@@ -63,17 +67,11 @@ ColumnFacts facts_of(std::span<const double> table, std::size_t columns, std::si
   return f;
 }
 
-void add_row(view::Table& table, const std::string& name, const char* role, const ColumnFacts& f) {
-  const auto n = [](double v) { return view::format_number(v, 4); };
-  table.add_row({name, role, f.missing == 0 ? "" : fmt::format("{}", f.missing), n(f.mean),
-                 n(f.deviation), n(f.low), n(f.high),
-                 f.deviation > 0 ? fmt::format("{:.2f}", f.autocorrelation) : ""});
-}
+void print(const view::Table& table) { fmt::print("{}", table.to_text(view::is_terminal(stdout))); }
 
 void describe(const Dataset& data) {
-  using view::Align;
-  fmt::print("{}: {} rows, {} inputs, {} target{}\n", data.source, data.rows(), data.n_inputs(),
-             data.n_targets(), data.n_targets() == 1 ? "" : "s");
+  fmt::print("{}: {} rows, {} inputs, {}\n", data.source, data.rows(), data.n_inputs(),
+             plural(data.n_targets(), "target"));
   view::Table table({{"column", Align::left},
                      {"role", Align::left},
                      {"missing"},
@@ -84,17 +82,23 @@ void describe(const Dataset& data) {
                      {"lag-1 corr."}});
   double widest = 0;
   double far = 0;
+  const auto add_row = [&](const std::string& name, const char* role, const ColumnFacts& f) {
+    const bool varies = f.deviation > 0;
+    table.add_row({name, role, f.missing == 0 ? "" : std::to_string(f.missing),
+                   format_number(f.mean), format_number(f.deviation), format_number(f.low),
+                   format_number(f.high), varies ? fmt::format("{:.2f}", f.autocorrelation) : ""});
+  };
   for (std::size_t k = 0; k < data.n_inputs(); ++k) {
     const ColumnFacts f = facts_of(data.inputs, data.n_inputs(), k);
     far = std::max({far, std::abs(f.mean), f.deviation});
-    add_row(table, data.input_names[k], "input", f);
+    add_row(data.input_names[k], "input", f);
   }
   for (std::size_t k = 0; k < data.n_targets(); ++k) {
     const ColumnFacts f = facts_of(data.targets, data.n_targets(), k);
     widest = std::max({widest, -f.low, f.high});
-    add_row(table, data.target_names[k], "target", f);
+    add_row(data.target_names[k], "target", f);
   }
-  fmt::print("{}", table.to_text(view::is_terminal(stdout)));
+  print(table);
   if (!data.time_name.empty())
     fmt::print("time: {} ({}), from {} to {}\n", data.time_name, to_string(data.schema.time_form),
                data.times.front(), data.times.back());
@@ -116,27 +120,19 @@ void describe(const Dataset& data) {
         "preset without --scale, they are fine for auto and baselines only.\n");
 }
 
-const char* kind_of(const ExpertPlan& plan) {
+std::string kind_of(const ExpertPlan& plan) {
   if (std::holds_alternative<Naive>(plan.rule)) return "the last target";
   if (std::holds_alternative<Mean>(plan.rule)) return "the mean so far";
-  const NetworkOptions& network = plan.network;
-  if (network.hidden == 0) return "linear";
-  switch (network.cell) {
-    case kalstream::Cell::lstm:
-      return "lstm";
-    case kalstream::Cell::gru:
-      return "gru";
-    case kalstream::Cell::simple:
-      return "recurrent";
-    default:
-      return "feed-forward";
-  }
+  if (plan.network.hidden == 0) return "linear";
+  // In the order of Cell.
+  constexpr std::array cells{"lstm", "recurrent", "feed-forward", "gru"};
+  return cells[static_cast<std::size_t>(plan.network.cell)];
 }
 
 // What auto blends on a stream of this size.
 void describe_experts(const Auto& rule, const NetworkOptions& network) {
-  view::Table table({{"expert", view::Align::left},
-                     {"kind", view::Align::left},
+  view::Table table({{"expert", Align::left},
+                     {"kind", Align::left},
                      {"units"},
                      {"inputs"},
                      {"past targets"},
@@ -148,15 +144,12 @@ void describe_experts(const Auto& rule, const NetworkOptions& network) {
                    count(plan.sees_inputs ? network.inputs : 0), count(plan.lags),
                    count(plan.replays),
                    count(footprint({.network = plan.network, .rule = plan.rule}).weights)});
-  fmt::print("{}", table.to_text(view::is_terminal(stdout)));
+  print(table);
 }
 
 void describe(const Contender& c) {
   const NetworkOptions& network = c.options.network;
   const Footprint f = footprint(c.options);
-  const auto plural = [](std::size_t n, const char* what) {
-    return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
-  };
   fmt::print("\n{}: {}, ", c.name, plural(network.inputs, "input"));
   if (c.options.lags > 0) fmt::print("{}, ", plural(c.options.lags, "past target"));
   if (!takes_raw_data(c.options.rule)) fmt::print("{}, ", plural(network.hidden, "unit"));
@@ -170,20 +163,11 @@ void describe(const Contender& c) {
   if (blend != nullptr && c.options.loss.kind != Loss::Kind::cross_entropy)
     describe_experts(*blend, network);
   if (const std::string remark = remark_on(c.options); !remark.empty()) fmt::print("{}\n", remark);
-  view::Table table({{"key for --set", view::Align::left},
-                     {"value", view::Align::left},
-                     {"meaning", view::Align::left}});
+  view::Table table(
+      {{"key for --set", Align::left}, {"value", Align::left}, {"meaning", Align::left}});
   for (const Setting& s : settings_of(c.options))
     table.add_row({c.name + "." + s.key, s.value, s.meaning});
-  fmt::print("{}", table.to_text(view::is_terminal(stdout)));
-}
-
-void describe_weights(const std::vector<std::string>& experts, std::span<const double> weights) {
-  if (experts.empty()) return;
-  view::Table table({{"expert", view::Align::left}, {"weight"}});
-  for (std::size_t j = 0; j < experts.size(); ++j)
-    table.add_row({experts[j], fmt::format("{:.4f}", weights[j])});
-  fmt::print("\n{}", table.to_text(view::is_terminal(stdout)));
+  print(table);
 }
 
 void describe(const std::string& name, const Learner& learner) {
@@ -191,7 +175,14 @@ void describe(const std::string& name, const Learner& learner) {
   describe({name, recipe.options, recipe.scaled});
   if (const auto periods = learner.periods(); !periods.empty())
     fmt::print("\nperiods: {}\n", period_text({periods.begin(), periods.end()}));
-  describe_weights(expert_names(recipe.options), learner.state().weights);
+  const auto experts = expert_names(recipe.options);
+  if (experts.empty()) return;
+  const auto weights = learner.state().weights;
+  view::Table table({{"expert", Align::left}, {"weight"}});
+  for (std::size_t j = 0; j < experts.size(); ++j)
+    table.add_row({experts[j], fmt::format("{:.4f}", weights[j])});
+  fmt::print("\n");
+  print(table);
 }
 
 void describe(const StreamModel& model) {
@@ -202,9 +193,8 @@ void describe(const StreamModel& model) {
                fmt::join(model.classes(), ", "));
   } else {
     const Errors errors = scores.errors().all();
-    const auto number = [](double v) { return view::format_number(v, 4); };
-    fmt::print("RMSE {}, MAE {}, NSE {}\n", number(errors.rmse), number(errors.mae),
-               number(errors.nse));
+    fmt::print("RMSE {}, MAE {}, NSE {}\n", format_number(errors.rmse), format_number(errors.mae),
+               format_number(errors.nse));
   }
   if (model.clock().has_started()) fmt::print("step: {}\n", model.clock().text());
   if (scores.intervals() > 0)

@@ -1,17 +1,19 @@
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <new>
+#include <span>
 #include <stdexcept>
+#include <vector>
 
-#include "about.h"
 #include "commands.h"
+#include "core/closest.h"
 #include "kalstream/snapshot.h"
 #include "kernels/dispatch.h"
-#include "misspelt.h"
 #include "schema/dataset.h"
 #include "schema/rules.h"
 
@@ -72,6 +74,45 @@ void open_standard_descriptors() {
   if (descriptor > STDERR_FILENO) ::close(descriptor);
 }
 
+// Throws std::invalid_argument unless the first word is a command, and the second one of its own
+// if it has any (CLI11 would only say that one is required). What begins with a hyphen is none.
+void check_command(const CLI::App& app, std::span<const char* const> words) {
+  if (words.empty() || words.front()[0] == '-') return;
+  const std::string name = words.front();
+  std::vector<std::string> known;
+  for (const CLI::App* command : app.get_subcommands({})) {
+    if (command->get_name() == name) {
+      if (!command->get_subcommands({}).empty()) check_command(*command, words.subspan(1));
+      return;
+    }
+    known.push_back(command->get_name());
+  }
+  throw std::invalid_argument(fmt::format("unknown command '{}'; there are {}{}", name,
+                                          fmt::join(known, ", "), did_you_mean(name, known)));
+}
+
+// After parsing has failed: a complaint about the first option that there is not; empty if that
+// was not the reason.
+std::string unknown_option(const CLI::App& app) {
+  const CLI::App* command = &app;
+  std::string called;                            // "fleet init "
+  while (!command->get_subcommands().empty()) {  // those on the command line
+    command = command->get_subcommands().front();
+    called += command->get_name() + " ";
+  }
+  for (const std::string& argument : app.remaining(/*recurse=*/true)) {
+    if (argument.size() < 2 || argument[0] != '-') continue;
+    const std::string name = argument.substr(0, argument.find('='));
+    std::vector<std::string> known;
+    for (const CLI::Option* option : command->get_options())
+      for (const std::string& one : option->get_lnames()) known.push_back("--" + one);
+    return fmt::format("{}no option {}{} ('kalstream {}--help' lists them)",
+                       called.empty() ? "there is " : called + "has ", name,
+                       did_you_mean(name, known), called);
+  }
+  return {};
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -99,14 +140,14 @@ int main(int argc, char** argv) {
 
   try {
     check_kernels();
-    cli::check_command(app, std::span<const char* const>(argv, argc).subspan(argc > 0 ? 1 : 0));
+    check_command(app, std::span<const char* const>(argv, argc).subspan(argc > 0 ? 1 : 0));
     app.parse(argc, argv);
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
       throw std::runtime_error("standard output cannot be written");
     return cli::fine;
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help
-    const std::string unknown = cli::unknown_option(app);
+    const std::string unknown = unknown_option(app);
     if (!unknown.empty()) return fail(cli::usage, unknown.c_str());
     app.exit(error);
     return cli::usage;

@@ -132,7 +132,7 @@ void write_all(const fs::path& out, const Reproduction& r) {
   for (const auto& figure : document.figures())
     write_file(out / "figures" / (figure.name + ".svg"), figure.svg);
   write_file(out / "results.json", paper::results_json(r));
-  write_file(out / "report.md", document.to_markdown("figures"));
+  write_file(out / "report.md", document.to_markdown());
   write_file(out / "report.html", document.to_html());
 }
 

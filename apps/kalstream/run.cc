@@ -16,7 +16,6 @@
 #include "run_arguments.h"
 #include "run_output.h"
 #include "schema/future.h"
-#include "time_options.h"
 #include "view/progress.h"
 #include "view/table.h"
 
@@ -54,14 +53,6 @@ std::size_t rows_to_run(const RunArguments& a, const Dataset& data) {
   else if (is_generated(a.data))
     rows -= a.settings.horizon;
   return std::min(rows, data.rows());
-}
-
-// The saved learner, if it fits the data.
-Contender started(const RunArguments& a, std::unique_ptr<Learner> start, const Dataset& data) {
-  require_sizes(a.start, *start, data);
-  const Recipe recipe = *start->recipe();
-  return {name_of(recipe.options.rule), recipe.options, recipe.scaled,
-          std::make_shared<CalibratedLearner>(std::move(start))};
 }
 
 // The learners that were asked for, with their settings.
@@ -153,13 +144,12 @@ void run(const RunArguments& a) {
         "--save keeps one learner, and with --key there is one for each; let 'kalstream stream "
         "--checkpoint' keep them");
   known_ahead(data.schema, a.settings.time.future);  // complains of names that are no inputs
-  TimeChoice time = a.settings.time;
-  if (before.learner && time.elapsed.empty()) time.elapsed = "as before";
-  const std::string elapsed_remark = settle_elapsed(time, data);
+  const std::string elapsed_remark =
+      settle_elapsed(a.settings.time, before.learner != nullptr, data);
   const std::size_t steps = rows_to_run(a, data);
 
   if (before.learner) seeds = {before.learner->recipe()->options.network.seed};
-  auto contenders = before.learner ? std::vector{started(a, std::move(before.learner), data)}
+  auto contenders = before.learner ? std::vector{started(a.start, std::move(before.learner), data)}
                                    : chosen(a, data, seeds.size(), steps);
   if (a.settings.experts > 0) check_is_for_auto("--experts", contenders);
   if (a.settings.budget_us > 0) check_is_for_auto("--budget-us", contenders);

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "scaling.h"
 #include "settings/stream_settings.h"
+#include "stream_options.h"
 
 namespace kalstream::cli {
 

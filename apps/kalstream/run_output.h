@@ -1,4 +1,4 @@
-// What `kalstream run` shows and writes.
+// What `kalstream run` shows and writes; `demo` has its table, too.
 #pragma once
 
 #include <string>
@@ -17,6 +17,9 @@ struct RunReport {
   const std::vector<Outcome>& outcomes;
   std::string remark;  ///< on the elapsed time as an input; empty: none
 };
+
+/// One row per learner, perhaps with the steps to sustained prediction; bold best on a terminal.
+std::string comparison_table(const std::vector<Outcome>& outcomes, bool with_sustained);
 
 /// Files that would be overwritten by mistake or cannot be written are found before the work.
 void check_outputs(const RunArguments& arguments);

@@ -14,10 +14,9 @@
 #include "data/source.h"
 #include "eval/parallel.h"
 #include "io/atomic_file.h"
-#include "scaling.h"
+#include "io/results.h"
 #include "search/grid.h"
 #include "stream_options.h"
-#include "time_options.h"
 #include "view/progress.h"
 #include "view/table.h"
 
@@ -65,7 +64,6 @@ std::vector<GridAxis> axes_of(const SearchArguments& a) {
 
 std::string surface_json(const GridSearch& s, const std::vector<GridPoint>& surface) {
   using Json = nlohmann::ordered_json;
-  const auto number = [](double v) { return std::isfinite(v) ? Json(v) : Json(nullptr); };
   Json root{{"data", s.data->source},
             {"learner", s.contender.name},
             {"steps", std::min(s.evaluation.steps, s.data->rows())},
@@ -73,8 +71,10 @@ std::string surface_json(const GridSearch& s, const std::vector<GridPoint>& surf
             {"measure", measure_of(s)},
             {"keys", Json::array()}};
   for (const GridAxis& axis : s.axes) root["keys"].push_back(axis.key);
-  const auto point = [&](const GridPoint& p) {
-    return Json{{"values", p.values}, {"mean", number(p.mean)}, {"deviation", number(p.deviation)}};
+  const auto point = [](const GridPoint& p) {
+    return Json{{"values", p.values},
+                {"mean", json_number(p.mean)},
+                {"deviation", json_number(p.deviation)}};
   };
   root["best"] = point(surface[best_point(surface)]);
   root["points"] = Json::array();
@@ -85,33 +85,29 @@ std::string surface_json(const GridSearch& s, const std::vector<GridPoint>& surf
 void print_best(const SearchArguments& arguments, const GridSearch& s,
                 const std::vector<GridPoint>& surface) {
   constexpr std::size_t shown = 10;
-  std::vector<std::size_t> order(surface.size());
-  for (std::size_t k = 0; k < order.size(); ++k) order[k] = k;
-  const auto key = [&](std::size_t k) {
-    return std::isnan(surface[k].mean) ? INFINITY : surface[k].mean;
-  };
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return key(a) < key(b); });
+  std::vector<GridPoint> sorted = surface;
+  std::ranges::stable_sort(
+      sorted, {}, [](const GridPoint& p) { return std::isnan(p.mean) ? INFINITY : p.mean; });
 
   std::vector<view::Column> columns;
   for (const GridAxis& axis : s.axes) columns.push_back({axis.key});
   columns.push_back({fmt::format("{} mean", measure_of(s))});
   columns.push_back({"± over seeds"});
   view::Table table(columns);
-  for (std::size_t k = 0; k < std::min(shown, order.size()); ++k) {
-    const GridPoint& p = surface[order[k]];
+  for (std::size_t k = 0; k < std::min(shown, sorted.size()); ++k) {
+    const GridPoint& p = sorted[k];
     std::vector<view::Cell> cells;
     for (const std::string& v : p.values) cells.emplace_back(v, k == 0);
     cells.emplace_back(fmt::format("{:.4f}", p.mean), k == 0);
     cells.emplace_back(fmt::format("{:.4f}", p.deviation));
     table.add_row(std::move(cells));
   }
-  fmt::print("{}: {}, first {} rows, {} seed{}, {} combination{}{}\n{}", s.data->source,
-             s.contender.name, std::min(s.evaluation.steps, s.data->rows()), s.seeds.size(),
-             s.seeds.size() == 1 ? "" : "s", surface.size(), surface.size() == 1 ? "" : "s",
+  fmt::print("{}: {}, first {} rows, {}, {}{}\n{}", s.data->source, s.contender.name,
+             std::min(s.evaluation.steps, s.data->rows()), view::plural(s.seeds.size(), "seed"),
+             view::plural(surface.size(), "combination"),
              surface.size() > shown ? fmt::format("; the best {}", shown) : "",
              table.to_text(view::is_terminal(stdout)));
-  const GridPoint& best = surface[order.front()];
+  const GridPoint& best = sorted.front();
   fmt::print("kalstream run {} --learner {}", s.data->source, s.contender.name);
   if (!arguments.preset.empty()) fmt::print(" --preset {}", arguments.preset);
   if (s.contender.scaled != is_scaled({}, arguments.preset, s.contender.options.rule))
@@ -127,7 +123,7 @@ void search(const SearchArguments& a) {
     throw std::invalid_argument("--resume needs --out, the folder with the finished runs");
   const auto axes = axes_of(a);
   Dataset data = load(a.data, a.steps, read_options(a.settings, a.columns));
-  settle_elapsed(a.settings.time, data);
+  settle_elapsed(a.settings.time, false, data);
   auto contenders = make_contenders({a.learner}, a.preset, data);
   contenders.front().scaled = is_scaled(a.scaling, a.preset, contenders.front().options.rule);
   const StreamSettings& s = a.settings;
@@ -172,10 +168,7 @@ void search(const SearchArguments& a) {
   const std::string json = surface_json(grid, surface);
   const std::string picture =
       surface_picture(grid, surface, fmt::format("{} on {}", a.learner, data.name));
-  if (a.json == "-")
-    fmt::print("{}", json);
-  else if (!a.json.empty())
-    write_file(a.json, json);
+  write_or_print(a.json, [&] { return json; });
   if (!a.plot.empty()) write_file(a.plot, picture);
   if (!a.out.empty()) {
     write_file(out / "search.json", json);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "commands.h"
+#include "kalstream/learner.h"
 
 namespace kalstream::cli {
 namespace {
@@ -64,6 +65,22 @@ void add_column_names(CLI::App& command, std::vector<std::string>& names) {
                   "Names of the columns, for CSV whose header does not come along")
       ->delimiter(',')
       ->allow_extra_args(false);
+}
+
+void add_scaling(CLI::App& command, ScalingArguments& arguments) {
+  CLI::Option* scale = command.add_flag("--scale", arguments.scale,
+                                        "Standardise data as they come also with a preset, whose "
+                                        "settings are for prepared data");
+  command
+      .add_flag("--unscaled", arguments.unscaled,
+                "Give inputs and targets to the networks as they are; by themselves they see them "
+                "standardised, causally")
+      ->excludes(scale);
+}
+
+bool is_scaled(const ScalingArguments& arguments, const std::string& preset, const Rule& rule) {
+  if (takes_raw_data(rule) || arguments.unscaled) return false;
+  return arguments.scale || preset.empty();
 }
 
 }  // namespace kalstream::cli

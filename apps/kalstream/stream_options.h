@@ -1,4 +1,4 @@
-// What a stream learns, from the command line.
+// Options that several commands share.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kalstream/options.h"
 #include "settings/stream_settings.h"
 
 namespace kalstream::cli {
@@ -20,5 +21,17 @@ void add_settings(CLI::App& command, StreamSettings& settings,
 void add_field_settings(CLI::App& command, StreamSettings& settings);
 /// --columns, for text whose header does not come along.
 void add_column_names(CLI::App& command, std::vector<std::string>& names);
+
+/// Whether networks see data as they are or scaled.
+struct ScalingArguments {
+  bool scale = false;
+  bool unscaled = false;
+};
+/// --scale and --unscaled.
+void add_scaling(CLI::App& command, ScalingArguments& arguments);
+/// Scaled unless told otherwise, as in a live stream. A preset's settings are for data that have
+/// been prepared, so with one data stay as they are unless told otherwise. A rule that takes raw
+/// data sees to it by itself.
+bool is_scaled(const ScalingArguments& arguments, const std::string& preset, const Rule& rule);
 
 }  // namespace kalstream::cli

@@ -6,20 +6,54 @@
 #include <nlohmann/json.hpp>
 
 #include "io/results.h"
-#include "time_options.h"
 #include "view/table.h"
 
 namespace kalstream::cli {
 
+using view::format_number;
+
+std::string period_text(const std::vector<double>& periods) {
+  if (periods.empty()) return "none";
+  std::string text;
+  for (const double p : periods) text += fmt::format("{}{:.6g}", text.empty() ? "" : ", ", p);
+  return text;
+}
+
+std::string time_report(const TimeChoice& a, const RunResult& run) {
+  std::string text;
+  const auto add = [&](const std::string& part) { text += (text.empty() ? "" : "; ") + part; };
+  const bool is_one = run.timelines.size() == 1;
+  const StreamClock clock = is_one ? run.timelines.front().clock : StreamClock();
+  if (clock.has_started()) add("step: " + clock.text());
+  const auto count = [&](std::size_t n, const char* what) {
+    if (n > 0) add(fmt::format("{} {}", n, what));
+  };
+  count(run.passed_steps, "missing steps were passed");
+  count(run.late_rows, "late rows were left out");
+  count(run.repeated_rows, "rows of a time that was there were left out");
+  count(run.ahead_rows, "rows are ahead of their time");
+  if (!is_one) return text;
+  const std::vector<double>& found = run.periods;
+  const auto told = periods_of(a);
+  const std::vector<double> by_times = clock.periods();
+  if (told)
+    add(fmt::format("periods: {} (--period)", period_text(*told)));
+  else if (!by_times.empty())
+    add(fmt::format("periods: {} (told by the times)", period_text(by_times)));
+  if (!found.empty() && !told && by_times.empty())
+    add(fmt::format("periods: {} (found)", period_text(found)));
+  else if (!found.empty() && found != (told ? *told : by_times))
+    add(fmt::format("the learner reckons with {}", period_text(found)));
+  return text;
+}
+
 std::string class_summary(const ClassErrors& e) {
-  const auto number = [](double v) { return view::format_number(v, 4); };
   return fmt::format("log loss {}, accuracy {}, kappa {}, AUC {}, F1 {}, calibration error {}",
-                     number(e.log_loss), number(e.accuracy), number(e.kappa), number(e.auc),
-                     number(e.f1), number(e.calibration));
+                     format_number(e.log_loss), format_number(e.accuracy), format_number(e.kappa),
+                     format_number(e.auc), format_number(e.f1), format_number(e.calibration));
 }
 
 std::string summary(const StreamStatus& s) {
-  const auto number = [](double v) { return view::format_number(v, 4); };
   const auto time = [](double seconds) {
     return seconds < 1e-3 ? fmt::format("{:.3g} µs", 1e6 * seconds)
                           : fmt::format("{:.3g} ms", 1e3 * seconds);
@@ -44,15 +78,16 @@ std::string summary(const StreamStatus& s) {
   if (!s.periods.empty())
     text += fmt::format("{}periods: {}", s.step.empty() ? "\n" : "; ", period_text(s.periods));
   if (!std::isnan(s.errors.rmse)) {
-    text += fmt::format("\nRMSE {}, MAE {}, NSE {}", number(s.errors.rmse), number(s.errors.mae),
-                        number(s.errors.nse));
+    text += fmt::format("\nRMSE {}, MAE {}, NSE {}", format_number(s.errors.rmse),
+                        format_number(s.errors.mae), format_number(s.errors.nse));
     if (s.samples_predicted > 2000)
-      text += fmt::format("; NSE of the last thousand {}", number(s.recent_errors.nse));
+      text += fmt::format("; NSE of the last thousand {}", format_number(s.recent_errors.nse));
   }
   if (!std::isnan(s.classes.log_loss)) {
     text += "\n" + class_summary(s.classes);
     if (s.samples_predicted > 2000)
-      text += fmt::format("; log loss of the last thousand {}", number(s.classes.recent_log_loss));
+      text += fmt::format("; log loss of the last thousand {}",
+                          format_number(s.classes.recent_log_loss));
   }
   if (!std::isnan(s.coverage))
     text += fmt::format("\nintervals held {:.1f} % of the targets ({:.0f} % wanted)",
@@ -76,15 +111,13 @@ std::string summary(const StreamStatus& s) {
 }
 
 std::string summary_json(const StreamStatus& s) {
-  const auto number = [](double v) {
-    return std::isfinite(v) ? nlohmann::ordered_json(v) : nlohmann::ordered_json();
-  };
-  const auto times = [&](const LatencySummary& l) {
-    return nlohmann::ordered_json{{"median", number(1e6 * l.p50)},
-                                  {"p99", number(1e6 * l.p99)},
-                                  {"p999", number(1e6 * l.p999)},
-                                  {"max", number(1e6 * l.max)},
-                                  {"mean", number(1e6 * l.sum / static_cast<double>(l.count))}};
+  const auto times = [](const LatencySummary& l) {
+    return nlohmann::ordered_json{
+        {"median", json_number(1e6 * l.p50)},
+        {"p99", json_number(1e6 * l.p99)},
+        {"p999", json_number(1e6 * l.p999)},
+        {"max", json_number(1e6 * l.max)},
+        {"mean", json_number(1e6 * l.sum / static_cast<double>(l.count))}};
   };
   nlohmann::ordered_json json{{"learner", s.learner},
                               {"samples", s.samples_predicted},
@@ -108,17 +141,17 @@ std::string summary_json(const StreamStatus& s) {
                               {"models_on_disk", s.models_on_disk},
                               {"checkpoints", s.checkpoints_written},
                               {"failed_checkpoints", s.checkpoint_failures},
-                              {"nse", number(s.errors.nse)},
-                              {"rmse", number(s.errors.rmse)},
-                              {"mae", number(s.errors.mae)},
-                              {"nominal_coverage", number(s.coverage_nominal)},
-                              {"coverage", number(s.coverage)},
-                              {"seconds", number(s.uptime_seconds)},
+                              {"nse", json_number(s.errors.nse)},
+                              {"rmse", json_number(s.errors.rmse)},
+                              {"mae", json_number(s.errors.mae)},
+                              {"nominal_coverage", json_number(s.coverage_nominal)},
+                              {"coverage", json_number(s.coverage)},
+                              {"seconds", json_number(s.uptime_seconds)},
                               {"latency_us", times(s.latency)},
                               {"work_us", times(s.work)},
                               {"resident_bytes", s.resident_bytes},
                               {"memory_bytes", s.memory_bytes},
-                              {"memory_limit_bytes", number(s.memory_limit)}};
+                              {"memory_limit_bytes", json_number(s.memory_limit)}};
   if (!std::isnan(s.classes.log_loss)) json["classes"] = class_json(s.classes);
   return json.dump(2) + "\n";
 }

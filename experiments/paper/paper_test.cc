@@ -132,7 +132,7 @@ TEST(Report, HtmlMarkdownAndJsonTellTheSame) {
   const Reproduction r{.command = "kalstream reproduce table1", .table1 = made_up(0.3)};
   const auto document = report(r);
   const std::string html = document.to_html();
-  const std::string markdown = document.to_markdown("figures");
+  const std::string markdown = document.to_markdown();
   for (const std::string& text : {html, markdown}) {
     EXPECT_NE(text.find("kin8nm (kin-like)"), std::string::npos);
     EXPECT_NE(text.find("elevators (missing)"), std::string::npos);
@@ -167,7 +167,7 @@ TEST(Report, AdditionCountsAndMedians) {
   EXPECT_EQ(ekf.median_steps(), 2500);
   EXPECT_EQ(ekf.median_seconds(), 1);
   EXPECT_TRUE(std::isinf(table.parts[0].rows[1].median_steps()));
-  const std::string markdown = report({.command = "c", .table2 = table}).to_markdown("f");
+  const std::string markdown = report({.command = "c", .table2 = table}).to_markdown();
   EXPECT_NE(markdown.find("1000, 2000"), std::string::npos);
   EXPECT_NE(markdown.find("3000, failed"), std::string::npos);
   EXPECT_NE(markdown.find("5995"), std::string::npos);

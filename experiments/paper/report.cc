@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "io/machine.h"
+#include "io/results.h"
 #include "kalstream/settings.h"
 #include "kalstream/version.h"
 #include "kernels/dispatch.h"

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "eval/statistics.h"
-#include "io/machine.h"
+#include "io/results.h"
 #include "kalstream/version.h"
 #include "paper/report_parts.h"
 #include "view/chart.h"
@@ -49,8 +49,7 @@ std::string learning_curves(const Table1& t) {
 }
 
 std::string run_time_chart(const Table1& t) {
-  view::BarPanel panel{.x_label = "seconds a run, mean over streams; log scale",
-                       .x_scale = view::Scale::log};
+  view::BarPanel panel{.x_label = "seconds a run, mean over streams; log scale"};
   for (const Variant& v : variants()) {
     if (!v.table1 || v.learner.empty()) continue;
     std::vector<double> measured;

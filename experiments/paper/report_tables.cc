@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "eval/statistics.h"
-#include "io/machine.h"
+#include "io/results.h"
 #include "paper/report_parts.h"
 #include "view/table.h"
 

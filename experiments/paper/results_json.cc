@@ -2,7 +2,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "io/machine.h"
+#include "io/results.h"
 #include "kalstream/version.h"
 #include "kernels/dispatch.h"
 #include "paper/report_parts.h"
@@ -11,8 +11,6 @@ namespace kalstream::paper {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-Json json_number(double v) { return std::isfinite(v) ? Json(v) : Json(nullptr); }
 
 Json interval_json(double middle, double half) {
   return {{"middle", json_number(middle)}, {"half", json_number(half)}};

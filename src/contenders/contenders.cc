@@ -1,21 +1,18 @@
 #include "contenders/contenders.h"
 
 #include <algorithm>
-#include <charconv>
 #include <stdexcept>
 
 #include "core/closest.h"
+#include "core/number_in.h"
 #include "kalstream/settings.h"
 
 namespace kalstream {
 namespace {
 
 std::uint64_t seed_number(const std::string& text, const std::string& whole) {
-  std::uint64_t v = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), v);
-  if (error != std::errc() || end != text.data() + text.size() || text.empty())
-    throw std::invalid_argument("--seeds " + whole + ": write a count (10) or a range (5..14)");
-  return v;
+  if (const auto seed = number_in<std::uint64_t>(text)) return *seed;
+  throw std::invalid_argument("--seeds " + whole + ": write a count (10) or a range (5..14)");
 }
 
 // The published stream a generator stands in for.

@@ -1,11 +1,11 @@
-#include "core/field_text.h"
-
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <stdexcept>
 
+#include "core/fields.h"
+#include "core/number_in.h"
 #include "kalstream/settings.h"
 
 namespace kalstream {
@@ -19,11 +19,8 @@ struct Expected {
 
 template <class Number>
 Number number(std::string_view text, const char* kind) {
-  Number v{};
-  const char* end = text.data() + text.size();
-  const auto [at, error] = std::from_chars(text.data(), end, v);
-  if (error != std::errc() || at != end) throw Expected{kind};
-  return v;
+  if (const auto v = number_in<Number>(text)) return *v;
+  throw Expected{kind};
 }
 
 double number(std::string_view text) { return number<double>(text, "a number"); }

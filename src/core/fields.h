@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
@@ -83,5 +84,13 @@ void check(const Fields& fields);
 
 /// Throws the same unless `ok`: for what one field demands of another.
 void require(bool ok, std::string_view key, std::string_view demand);
+
+// Values of options as people write and read them (field_text.cc).
+
+/// Throws std::invalid_argument, "'TEXT' is not KIND", and leaves the value as it was. A schedule
+/// A..B that does not say over how many samples spans `run_length`.
+void set_from_text(const FieldValue& value, std::string_view text, std::size_t run_length);
+
+std::string text_of(const FieldValue& value);
 
 }  // namespace kalstream

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "data/reader.h"
+#include "data/source.h"
 
 namespace kalstream {
 namespace {

@@ -41,4 +41,8 @@ const std::vector<GeneratorInfo>& generators();
 /// std::invalid_argument, naming what is known and permitted, for a spec it does not understand.
 Dataset generate(std::string_view spec, std::size_t rows);
 
+/// A header line, then one line per row: inputs, targets. Numbers are the shortest that read back
+/// the same; a missing value is written as nan.
+std::string csv_of(const Dataset& data);
+
 }  // namespace kalstream

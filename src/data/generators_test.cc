@@ -320,6 +320,21 @@ TEST(PumaDynamics, ForwardUndoesInverse) {
   }
 }
 
+// U = Σ m g zᵀc; two more links lead from each frame to the link's centre of mass.
+double potential_energy(const Arm& arm, const Joints& q) {
+  double U = 0;
+  std::vector<DhLink> chain;
+  for (std::size_t i = 0; i < arm_joints; ++i) {
+    const auto& [dh, m, r, I, drive] = arm.links[i];
+    chain.push_back({.theta = q[i], .d = dh.d, .a = dh.a, .alpha = dh.alpha});
+    std::vector<DhLink> to_centre = chain;
+    to_centre.push_back({.d = r.z, .a = r.x});
+    to_centre.push_back({.theta = std::numbers::pi / 2, .a = r.y});
+    U += m * arm.gravity * end_point(to_centre).z;
+  }
+  return U;
+}
+
 TEST(PumaDynamics, GravityTorqueIsTheGradientOfPotentialEnergy) {
   const Arm arm = puma560();
   Rng rng(3);

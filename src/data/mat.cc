@@ -60,21 +60,11 @@ class Bytes {
   bool swaps_;
 };
 
-// What an element of a file holds, and what a matrix is of.
-enum Type : std::uint32_t {
-  int8 = 1,
-  uint8 = 2,
-  int16 = 3,
-  uint16 = 4,
-  int32 = 5,
-  uint32 = 6,
-  single_precision = 7,
-  double_precision = 9,
-  int64 = 12,
-  uint64 = 13,
-  matrix = 14,
-  compressed = 15
-};
+// What an element of a file holds; numbers have a type each, see number_types.
+constexpr std::uint32_t int32 = 5;
+constexpr std::uint32_t uint32 = 6;
+constexpr std::uint32_t matrix = 14;
+constexpr std::uint32_t compressed = 15;
 constexpr std::uint32_t first_numeric_class = 6;
 constexpr std::uint32_t last_numeric_class = 15;
 constexpr std::uint32_t class_bits = 0xff;
@@ -100,12 +90,20 @@ Element next_element(Bytes& bytes) {
 }
 
 /// Numbers in a file are of the smallest type that holds them, whatever the matrix is of.
+struct NumberType {
+  std::uint32_t type;
+  std::size_t size;
+  double (*next)(Bytes&);
+};
 template <class T>
-std::vector<double> as_doubles(Bytes bytes, std::size_t count) {
-  std::vector<double> values(count);
-  for (double& v : values) v = static_cast<double>(bytes.number<T>());
-  return values;
+constexpr NumberType number_type(std::uint32_t type) {
+  return {type, sizeof(T), [](Bytes& bytes) { return static_cast<double>(bytes.number<T>()); }};
 }
+constexpr std::array number_types{number_type<std::int8_t>(1),   number_type<std::uint8_t>(2),
+                                  number_type<std::int16_t>(3),  number_type<std::uint16_t>(4),
+                                  number_type<std::int32_t>(5),  number_type<std::uint32_t>(6),
+                                  number_type<float>(7),         number_type<double>(9),
+                                  number_type<std::int64_t>(12), number_type<std::uint64_t>(13)};
 
 struct Variable {
   std::string name;
@@ -233,37 +231,14 @@ class Contents {
     Bytes bytes(all, little_endian_);
     for (int before = 0; before < 3; ++before) next_element(bytes);
     const Element data = next_element(bytes);
-    switch (data.type) {
-      case int8:
-        return numbers<std::int8_t>(data, v);
-      case uint8:
-        return numbers<std::uint8_t>(data, v);
-      case int16:
-        return numbers<std::int16_t>(data, v);
-      case uint16:
-        return numbers<std::uint16_t>(data, v);
-      case int32:
-        return numbers<std::int32_t>(data, v);
-      case uint32:
-        return numbers<std::uint32_t>(data, v);
-      case single_precision:
-        return numbers<float>(data, v);
-      case double_precision:
-        return numbers<double>(data, v);
-      case int64:
-        return numbers<std::int64_t>(data, v);
-      case uint64:
-        return numbers<std::uint64_t>(data, v);
-      default:
-        throw Damaged{};
-    }
-  }
-
-  template <class T>
-  std::vector<double> numbers(const Element& data, const Variable& v) const {
+    const auto number = std::ranges::find(number_types, data.type, &NumberType::type);
+    require(number != number_types.end());
     const std::size_t count = v.rows() * v.columns();
-    require(count <= data.data.size() / sizeof(T) && count * sizeof(T) == data.data.size());
-    return as_doubles<T>(Bytes(data.data, little_endian_), count);
+    require(count <= data.data.size() / number->size && count * number->size == data.data.size());
+    std::vector<double> values(count);
+    Bytes each(data.data, little_endian_);
+    for (double& value : values) value = number->next(each);
+    return values;
   }
 
   const std::string& path_;

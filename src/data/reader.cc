@@ -1,12 +1,16 @@
-#include "data/reader.h"
-
+// Datasets from files and generators.
 #include <algorithm>
 #include <array>
+#include <filesystem>
+#include <fstream>
 #include <limits>
 #include <optional>
+#include <stdexcept>
 
-#include "data/input_bytes.h"
+#include "data/generators.h"
+#include "data/inflate.h"
 #include "data/record_file.h"
+#include "data/source.h"
 #include "schema/future.h"
 #include "schema/rules.h"
 #include "schema/sample.h"
@@ -17,6 +21,53 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr double missing = std::numeric_limits<double>::quiet_NaN();
+
+// ---- Bytes.
+
+void require_file(const std::string& path) {
+  std::error_code ignored;  // A file of unknown status fails when it is opened.
+  const fs::file_status status = fs::status(path, ignored);
+  if (status.type() == fs::file_type::not_found) fail_at(path, 0, "does not exist; check the path");
+  if (fs::is_directory(status)) fail_at(path, 0, "is a directory; name a file in it");
+}
+
+/// Chunk by chunk, since a pipe has no size.
+std::string read_all(const std::string& path) {
+  constexpr std::size_t chunk = std::size_t{1} << 20;
+  std::ifstream in(path, std::ios::binary);
+  if (!in) fail_at(path, 0, "cannot be opened; check its permissions");
+  std::string bytes;
+  while (in) {
+    const std::size_t size = bytes.size();
+    bytes.resize(size + chunk);
+    in.read(bytes.data() + size, chunk);
+    bytes.resize(size + static_cast<std::size_t>(in.gcount()));
+  }
+  if (in.bad()) fail_at(path, 0, "cannot be read to its end; check the disk and try again");
+  return bytes;
+}
+
+/// A file may consist of several compressed parts, one after the other.
+std::string expanded(const std::string& path, std::string_view bytes) {
+  std::string text;
+  do {
+    const Inflated part = inflate(bytes, Wrapping::gzip);
+    if (part.end == Inflated::End::damaged)
+      fail_at(path, 0, "is compressed and damaged; copy it again");
+    if (part.end == Inflated::End::cut_short)
+      fail_at(path, 0, "is compressed and not complete; copy it again");
+    text += part.text;
+    bytes.remove_prefix(part.used);
+  } while (!bytes.empty());
+  return text;
+}
+
+/// All of a file or pipe; what gzip compressed is expanded. Throws DataError.
+std::string read_bytes(const std::string& path) {
+  require_file(path);
+  std::string bytes = read_all(path);
+  return bytes.starts_with("\x1f\x8b") ? expanded(path, bytes) : bytes;
+}
 
 // ---- Formats.
 
@@ -236,6 +287,28 @@ Dataset read_dataset(const fs::path& file, const ReadOptions& options) {
   Dataset data = collect(path, *records, options);
   data.name = without_gz(file).stem().string();
   data.source = file.string();
+  return data;
+}
+
+constexpr std::string_view generated = "gen:";
+
+bool is_generated(const std::string& source) { return source.starts_with(generated); }
+
+Dataset load(const std::string& source, std::size_t rows, const ReadOptions& options) {
+  if (!is_generated(source)) {
+    ReadOptions with_rows = options;
+    with_rows.max_rows = rows;
+    return read_dataset(source, with_rows);
+  }
+  const FieldChoice& fields = options.fields;
+  if (!fields.targets.empty() || !fields.inputs.empty() || !fields.categories.empty())
+    throw std::invalid_argument(
+        "--target, --inputs and --category choose columns of a file; a generator has its own");
+  Dataset data = generate(std::string_view(source).substr(generated.size()), rows);
+  for (const std::string& name : data.input_names)
+    data.schema.fields.push_back({.name = name, .role = Role::input});
+  for (const std::string& name : data.target_names)
+    data.schema.fields.push_back({.name = name, .role = Role::target});
   return data;
 }
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "data/reader.h"
+#include "data/source.h"
 #include "schema/dialect.h"
 #include "schema/record.h"
 

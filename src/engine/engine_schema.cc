@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "core/heap.h"
+#include "core/memory_limit.h"
 #include "engine/engine.h"
 #include "kalstream/settings.h"
 #include "kalstream/snapshot.h"

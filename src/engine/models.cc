@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "core/heap.h"
+#include "core/memory_limit.h"
 #include "kalstream/snapshot.h"
 #include "schema/value.h"
 

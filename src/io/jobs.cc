@@ -52,24 +52,23 @@ std::string fingerprint(const Job& job, const std::string& data) {
   return text;
 }
 
-Json to_json(const RunResult& r, const std::string& fingerprint) {
-  return {{"fingerprint", fingerprint},
-          {"nse", r.nse},
-          {"log_loss", r.log_loss},
-          {"rmse", r.rmse},
-          {"mae", r.mae},
-          {"knse", r.knse},
-          {"target_variance", r.target_variance},
-          {"steps", r.steps},
-          {"scored", r.scored},
-          {"missing_targets", r.missing_targets},
-          {"skipped_rows", r.skipped_rows},
-          {"rejected_updates", r.rejected_updates},
-          {"update_fraction", r.update_fraction},
-          {"seconds", r.seconds},
-          {"sustained_at", r.sustained_at ? Json(*r.sustained_at) : Json()},
-          {"squared_error", r.squared_error},
-          {"forecast_squared_error", r.forecast_squared_error}};
+/// Calls act(name, field) for each field of a result that is kept.
+void for_each_kept(auto& r, const auto& act) {
+  act("nse", r.nse);
+  act("log_loss", r.log_loss);
+  act("rmse", r.rmse);
+  act("mae", r.mae);
+  act("knse", r.knse);
+  act("target_variance", r.target_variance);
+  act("steps", r.steps);
+  act("scored", r.scored);
+  act("missing_targets", r.missing_targets);
+  act("skipped_rows", r.skipped_rows);
+  act("rejected_updates", r.rejected_updates);
+  act("update_fraction", r.update_fraction);
+  act("seconds", r.seconds);
+  act("squared_error", r.squared_error);
+  act("forecast_squared_error", r.forecast_squared_error);
 }
 
 // Nothing if the file is missing, damaged or of other origin: then the run is made again.
@@ -82,22 +81,8 @@ std::optional<RunResult> read_result(const std::filesystem::path& file,
     const Json j = Json::from_cbor(bytes);
     if (j.at("fingerprint") != fingerprint) return {};
     RunResult r;
-    j.at("nse").get_to(r.nse);
-    if (!j.at("log_loss").is_null()) j.at("log_loss").get_to(r.log_loss);
-    j.at("rmse").get_to(r.rmse);
-    j.at("mae").get_to(r.mae);
-    j.at("knse").get_to(r.knse);
-    j.at("target_variance").get_to(r.target_variance);
-    j.at("steps").get_to(r.steps);
-    j.at("scored").get_to(r.scored);
-    j.at("missing_targets").get_to(r.missing_targets);
-    j.at("skipped_rows").get_to(r.skipped_rows);
-    j.at("rejected_updates").get_to(r.rejected_updates);
-    j.at("update_fraction").get_to(r.update_fraction);
-    j.at("seconds").get_to(r.seconds);
-    if (!j.at("sustained_at").is_null()) r.sustained_at = j.at("sustained_at").get<std::size_t>();
-    j.at("squared_error").get_to(r.squared_error);
-    j.at("forecast_squared_error").get_to(r.forecast_squared_error);
+    for_each_kept(r, [&](const char* name, auto& field) { j.at(name).get_to(field); });
+    if (const Json& at = j.at("sustained_at"); !at.is_null()) r.sustained_at = at;
     return r;
   } catch (const Json::exception&) {
     return {};
@@ -106,24 +91,28 @@ std::optional<RunResult> read_result(const std::filesystem::path& file,
 
 void write_result(const std::filesystem::path& file, const RunResult& result,
                   const std::string& fingerprint) {
-  const std::vector<std::uint8_t> bytes = Json::to_cbor(to_json(result, fingerprint));
-  write_file(file, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  Json j{{"fingerprint", fingerprint}, {"sustained_at", nullptr}};
+  for_each_kept(result, [&](const char* name, const auto& field) { j[name] = field; });
+  if (result.sustained_at) j["sustained_at"] = *result.sustained_at;
+  const std::vector<std::uint8_t> bytes = Json::to_cbor(j);
+  write_file(file, as_text(std::as_bytes(std::span(bytes))));
+}
+
+// Microseconds a step of the learner takes, roughly, for progress bars and to start long jobs
+// first: the network of each expert, and one pass over the covariances.
+double estimated_step_cost(const Job& job) {
+  const Footprint f = footprint(options_on(job.contender, *job.data));
+  return 4 * static_cast<double>(f.networks) + f.bytes / 15e3;
 }
 
 double estimated_cost(const Job& job) {
   const std::size_t rows = job.evaluation.steps == 0
                                ? job.data->rows()
                                : std::min(job.evaluation.steps, job.data->rows());
-  return static_cast<double>(rows) * estimated_step_cost(options_on(job.contender, *job.data));
+  return static_cast<double>(rows) * estimated_step_cost(job);
 }
 
 }  // namespace
-
-// The network of each expert, and one pass over the covariances.
-double estimated_step_cost(const LearnerOptions& options) {
-  const Footprint f = footprint(options);
-  return 4 * static_cast<double>(f.networks) + f.bytes / 15e3;
-}
 
 std::vector<RunResult> run_jobs(const std::vector<Job>& jobs, const JobsOptions& options) {
   std::map<const Dataset*, std::string> data_checksums;
@@ -164,7 +153,7 @@ std::vector<RunResult> run_jobs(const std::vector<Job>& jobs, const JobsOptions&
   parallel_for(todo.size(), options.jobs, [&](std::size_t task) {
     const std::size_t k = todo[task];
     const Job& job = jobs[k];
-    const double per_step = estimated_step_cost(options_on(job.contender, *job.data));
+    const double per_step = estimated_step_cost(job);
     double reported = 0;
     const auto report = [&](double done) {
       if (options.on_progress) options.on_progress(job, done - reported);

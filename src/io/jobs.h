@@ -21,10 +21,6 @@ struct Job {
   bool keep_errors = true;  ///< of every row; predictions are never kept
 };
 
-/// Microseconds a step of the learner takes, roughly: for progress bars, and to start long jobs
-/// first.
-double estimated_step_cost(const LearnerOptions& options);
-
 struct JobsOptions {
   std::filesystem::path directory = {};  ///< of finished runs; empty: nothing is kept
   /// Takes the runs that are there, if the same program made them from the same data and settings.

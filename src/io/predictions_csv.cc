@@ -16,32 +16,24 @@ namespace {
 /// All lines of a comparison.
 class PredictionsCsv {
  public:
-  PredictionsCsv(const Dataset& data, const RunResult& like)
-      : data_(data),
-        horizon_(like.forecasts.horizon),
-        bounds_(!like.low.empty()),
-        surprise_(!like.surprise.empty()),
-        held_(!like.held.empty()),
-        alarm_rate_(like.alarm_rate),
-        of_classes_(like.classes.has_value()),
-        classes_(like.classes ? like.classes->names : std::vector<std::string>{}) {}
+  PredictionsCsv(const Dataset& data, const RunResult& like) : data_(data), like_(like) {}
 
   void write_header() {
     text("learner,seed,step");
     if (!data_.keys.empty()) text(",key");
     if (!data_.times.empty())
       text(',' + csv_field(data_.time_name.empty() ? "time" : data_.time_name));
-    if (held_) text(",held");
+    if (!like_.held.empty()) text(",held");
     name("target");
-    if (!of_classes_)
+    if (!like_.classes) {
       name_with_bounds("prediction");
-    else {
+    } else {
       text(",prediction,probability");
-      for (const std::string& c : classes_) text(',' + csv_field("probability_" + c));
+      for (const std::string& c : like_.classes->names) text(',' + csv_field("probability_" + c));
     }
-    if (surprise_) name("surprise");
-    if (alarm_rate_ > 0) text(",anomaly");
-    for (std::size_t h = 1; h <= horizon_; ++h) {
+    if (!like_.surprise.empty()) name("surprise");
+    if (like_.alarm_rate > 0) text(",anomaly");
+    for (std::size_t h = 1; h <= like_.forecasts.horizon; ++h) {
       if (!data_.times.empty()) text(fmt::format(",forecast_{}_time", h));
       name_with_bounds(fmt::format("forecast_{}", h));
     }
@@ -54,7 +46,7 @@ class PredictionsCsv {
       text(fmt::format("{},{},{}", learner, seed, t + 1));
       if (!data_.keys.empty()) text(',' + csv_field(data_.keys[t]));
       if (!data_.times.empty()) text(',' + csv_field(data_.times[t]));
-      if (held_) text(fmt::format(",{}", run.held[t]));
+      if (!like_.held.empty()) text(fmt::format(",{}", run.held[t]));
       if (run.classes) {
         text(",");
         if (!run.classes->target[t].empty()) text(csv_field(run.classes->target[t]));
@@ -63,15 +55,15 @@ class PredictionsCsv {
         numbers(run.target, t * n_d);
         numbers_with_bounds(run.prediction, run.low, run.high, t * n_d);
       }
-      if (surprise_) numbers(run.surprise, t * n_d);
-      if (alarm_rate_ > 0) anomaly(run, t);
+      if (!like_.surprise.empty()) numbers(run.surprise, t * n_d);
+      if (like_.alarm_rate > 0) anomaly(run, t);
       const KeptForecasts& f = run.forecasts;
-      if (horizon_ > 0) know_times(run, t);
-      for (std::size_t h = 0; h < horizon_; ++h) {
+      if (like_.forecasts.horizon > 0) know_times(run, t);
+      for (std::size_t h = 0; h < like_.forecasts.horizon; ++h) {
         if (!data_.times.empty())
           text(',' + (step_ ? csv_field(times_.write(step_->after(data_.ticks[t], h + 1)))
                             : std::string()));
-        numbers_with_bounds(f.value, f.low, f.high, (t * horizon_ + h) * n_d);
+        numbers_with_bounds(f.value, f.low, f.high, (t * like_.forecasts.horizon + h) * n_d);
       }
       text("\n");
     }
@@ -94,13 +86,14 @@ class PredictionsCsv {
   // The most probable class, then all that came in the end: those that had not yet come have none.
   void probabilities(const ClassResult& of, std::size_t t) {
     const auto p = std::span(of.probability).subspan(of.begins[t], of.begins[t + 1] - of.begins[t]);
+    const std::vector<std::string>& classes = like_.classes->names;
     std::optional<std::size_t> top;
     for (std::size_t k = 0; k < p.size(); ++k)
       if (!std::isnan(p[k]) && (!top || p[k] > p[*top])) top = k;
-    text(',' + (top ? csv_field(classes_[*top]) : std::string()));
+    text(',' + (top ? csv_field(classes[*top]) : std::string()));
     text(",");
     if (top) number(p[*top]);
-    for (std::size_t k = 0; k < classes_.size(); ++k) {
+    for (std::size_t k = 0; k < classes.size(); ++k) {
       text(",");
       if (k < p.size()) number(p[k]);
     }
@@ -117,7 +110,7 @@ class PredictionsCsv {
   }
   void name_with_bounds(const std::string& what) {
     name(what);
-    if (!bounds_) return;
+    if (like_.low.empty()) return;
     name(what + "_low");
     name(what + "_high");
   }
@@ -131,7 +124,7 @@ class PredictionsCsv {
   void numbers_with_bounds(std::span<const double> values, std::span<const double> low,
                            std::span<const double> high, std::size_t first) {
     numbers(values, first);
-    if (!bounds_) return;
+    if (like_.low.empty()) return;
     numbers(low, first);
     numbers(high, first);
   }
@@ -142,19 +135,13 @@ class PredictionsCsv {
     const std::size_t n_d = data_.n_targets();
     if (!all_finite(std::span(run.target).subspan(t * n_d, n_d))) return;
     const auto surprise = std::span(run.surprise).subspan(t * n_d, n_d);
-    text(Surprise::is_anomaly(surprise, alarm_rate_) ? "1" : "0");
+    text(Surprise::is_anomaly(surprise, like_.alarm_rate) ? "1" : "0");
   }
 
   const Dataset& data_;
+  const RunResult& like_;  // all runs have the same columns
   std::optional<TimeStep> step_;
   TimeText times_;
-  std::size_t horizon_;
-  bool bounds_;
-  bool surprise_;
-  bool held_;
-  double alarm_rate_;
-  bool of_classes_;
-  std::vector<std::string> classes_;
   fmt::memory_buffer out_;
 };
 

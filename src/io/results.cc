@@ -1,8 +1,13 @@
 #include "io/results.h"
 
+#include <fmt/chrono.h>
+
 #include <cmath>
+#include <ctime>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <thread>
 
 #include "kalstream/settings.h"
 #include "kalstream/version.h"
@@ -12,24 +17,22 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json number(double v) { return std::isfinite(v) ? Json(v) : Json(nullptr); }
-
 // Nothing without bounds.
 void add_bounds(Json& to, const BoundsScore& bounds, double nominal) {
   if (!(nominal > 0)) return;
   to["nominal_coverage"] = nominal;
-  to["coverage"] = number(bounds.coverage);
-  to["width_mean"] = number(bounds.mean_width);
-  to["width_median"] = number(bounds.median_width);
+  to["coverage"] = json_number(bounds.coverage);
+  to["width_mean"] = json_number(bounds.mean_width);
+  to["width_median"] = json_number(bounds.median_width);
 }
 
 Json targets_json(const Dataset& data, const std::vector<TargetScore>& scores, double nominal) {
   Json targets = Json::array();
   for (std::size_t k = 0; k < scores.size(); ++k) {
     targets.push_back({{"name", data.target_names[k]},
-                       {"nse", number(scores[k].nse)},
-                       {"rmse", number(scores[k].rmse)},
-                       {"mae", number(scores[k].mae)}});
+                       {"nse", json_number(scores[k].nse)},
+                       {"rmse", json_number(scores[k].rmse)},
+                       {"mae", json_number(scores[k].mae)}});
     add_bounds(targets.back(), scores[k].bounds, nominal);
   }
   return targets;
@@ -39,33 +42,33 @@ Json summary_json(const Summary& s) {
   return {{"learner", s.learner},
           {"seeds", s.seeds},
           {"steps", s.steps},
-          {"nse_mean", number(s.nse_mean)},
-          {"nse_median", number(s.nse_median)},
-          {"nse_p05", number(s.nse_p05)},
-          {"nse_p95", number(s.nse_p95)},
-          {"nse_deviation", number(s.nse_deviation)},
-          {"nse_band_middle", number(s.nse_band_middle)},
-          {"nse_band_half", number(s.nse_band_half)},
-          {"rmse_mean", number(s.rmse_mean)},
-          {"mae_mean", number(s.mae_mean)},
-          {"knse_mean", number(s.knse_mean)},
-          {"knse_band_middle", number(s.knse_band_middle)},
-          {"knse_band_half", number(s.knse_band_half)},
-          {"log_loss_mean", number(s.log_loss_mean)},
-          {"accuracy_mean", number(s.accuracy_mean)},
-          {"update_fraction", number(s.update_fraction)},
-          {"us_per_step", number(s.us_per_step)},
-          {"sustained_median", number(s.sustained_median)},
+          {"nse_mean", json_number(s.nse_mean)},
+          {"nse_median", json_number(s.nse_median)},
+          {"nse_p05", json_number(s.nse_p05)},
+          {"nse_p95", json_number(s.nse_p95)},
+          {"nse_deviation", json_number(s.nse_deviation)},
+          {"nse_band_middle", json_number(s.nse_band_middle)},
+          {"nse_band_half", json_number(s.nse_band_half)},
+          {"rmse_mean", json_number(s.rmse_mean)},
+          {"mae_mean", json_number(s.mae_mean)},
+          {"knse_mean", json_number(s.knse_mean)},
+          {"knse_band_middle", json_number(s.knse_band_middle)},
+          {"knse_band_half", json_number(s.knse_band_half)},
+          {"log_loss_mean", json_number(s.log_loss_mean)},
+          {"accuracy_mean", json_number(s.accuracy_mean)},
+          {"update_fraction", json_number(s.update_fraction)},
+          {"us_per_step", json_number(s.us_per_step)},
+          {"sustained_median", json_number(s.sustained_median)},
           {"rejected_updates", s.rejected_updates}};
 }
 
 Json run_json(const std::string& learner, std::uint64_t seed, const RunResult& run) {
   return {{"learner", learner},
           {"seed", seed},
-          {"nse", number(run.nse)},
-          {"rmse", number(run.rmse)},
-          {"mae", number(run.mae)},
-          {"knse", number(run.knse)},
+          {"nse", json_number(run.nse)},
+          {"rmse", json_number(run.rmse)},
+          {"mae", json_number(run.mae)},
+          {"knse", json_number(run.knse)},
           {"seconds", run.seconds},
           {"sustained_at", run.sustained_at ? Json(*run.sustained_at) : Json(nullptr)},
           {"steps", run.steps},
@@ -108,21 +111,23 @@ Json experts_json(const LearnerOptions& options, const std::vector<double>& weig
   Json experts = Json::array();
   const auto names = expert_names(options);
   for (std::size_t j = 0; j < names.size(); ++j)
-    experts.push_back({{"name", names[j]}, {"weight", number(weights[j])}});
+    experts.push_back({{"name", names[j]}, {"weight", json_number(weights[j])}});
   return experts;
 }
 
 }  // namespace
 
+Json json_number(double v) { return std::isfinite(v) ? Json(v) : Json(nullptr); }
+
 Json class_json(const ClassErrors& e) {
-  return {{"log_loss", number(e.log_loss)},
-          {"accuracy", number(e.accuracy)},
-          {"kappa", number(e.kappa)},
-          {"auc", number(e.auc)},
-          {"f1", number(e.f1)},
-          {"calibration_error", number(e.calibration)},
-          {"recent_log_loss", number(e.recent_log_loss)},
-          {"recent_accuracy", number(e.recent_accuracy)}};
+  return {{"log_loss", json_number(e.log_loss)},
+          {"accuracy", json_number(e.accuracy)},
+          {"kappa", json_number(e.kappa)},
+          {"auc", json_number(e.auc)},
+          {"f1", json_number(e.f1)},
+          {"calibration_error", json_number(e.calibration)},
+          {"recent_log_loss", json_number(e.recent_log_loss)},
+          {"recent_accuracy", json_number(e.recent_accuracy)}};
 }
 
 std::string results_json(const Dataset& data, const std::vector<Contender>& contenders,
@@ -168,5 +173,20 @@ std::string results_json(const Dataset& data, const std::vector<Contender>& cont
   // Names come from files: bytes that are not UTF-8 are replaced rather than thrown over.
   return root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
+
+std::string machine_name() {
+  std::string name = "unknown processor";
+  std::ifstream in("/proc/cpuinfo");
+  for (std::string line; std::getline(in, line);) {
+    if (!line.starts_with("model name")) continue;
+    const auto colon = line.find(": ");
+    if (colon != std::string::npos) name = line.substr(colon + 2);
+    break;
+  }
+  const unsigned cores = std::thread::hardware_concurrency();
+  return fmt::format("{}, {} core{}", name, cores, cores == 1 ? "" : "s");
+}
+
+std::string today() { return fmt::format("{:%F}", fmt::gmtime(std::time(nullptr))); }
 
 }  // namespace kalstream

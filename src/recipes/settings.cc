@@ -3,7 +3,7 @@
 #include <stdexcept>
 
 #include "core/closest.h"
-#include "core/field_text.h"
+#include "core/fields.h"
 #include "rules/rule.h"
 
 namespace kalstream {

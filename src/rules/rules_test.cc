@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "core/field_text.h"
+#include "core/fields.h"
 #include "kalstream/snapshot.h"
 #include "rules/rule.h"
 

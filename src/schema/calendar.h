@@ -1,9 +1,11 @@
-// Days and dates, as the Gregorian calendar has them.
+// Days and dates, as the Gregorian calendar has them, and the words and digits they are written in.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <string_view>
 
 namespace kalstream {
 
@@ -42,6 +44,35 @@ inline Date date_of(std::int64_t days) {
     days -= days_in(date.year, date.month);
   date.day = static_cast<int>(days + 1);
   return date;
+}
+
+constexpr std::int64_t nanos_per_second = 1'000'000'000;
+constexpr std::int64_t seconds_per_day = 86'400;
+
+/// A moment, in nanoseconds since 1970, as a day since 1970 and nanoseconds since its midnight.
+struct DayTime {
+  std::int64_t days = 0;
+  std::int64_t nanoseconds = 0;
+};
+constexpr DayTime day_time_of(std::int64_t moment) {
+  constexpr std::int64_t day = seconds_per_day * nanos_per_second;
+  const std::int64_t days = moment / day - (moment % day < 0 ? 1 : 0);
+  // Not moment − days·day, which the earliest moments would make overflow.
+  const std::int64_t rest = moment % day;
+  return {days, rest < 0 ? rest + day : rest};
+}
+
+constexpr std::array<std::string_view, 12> month_names{
+    "January", "February", "March",     "April",   "May",      "June",
+    "July",    "August",   "September", "October", "November", "December"};
+constexpr std::array<std::string_view, 7> weekday_names{
+    "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"};
+
+/// With zeros in front, at least so many digits.
+inline std::string padded(std::int64_t number, std::size_t digits) {
+  std::string text = std::to_string(number);
+  if (text.size() < digits) text.insert(0, digits - text.size(), '0');
+  return text;
 }
 
 }  // namespace kalstream

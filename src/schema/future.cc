@@ -1,12 +1,33 @@
 #include "schema/future.h"
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "core/closest.h"
-#include "schema/field_names.h"
+#include "core/number_in.h"
 #include "schema/rules.h"
 
 namespace kalstream {
+
+std::optional<std::vector<double>> periods_of(const TimeChoice& choice) {
+  if (choice.period.empty()) return {};
+  if (choice.period.size() == 1 && choice.period.front() == "none") return std::vector<double>{};
+  constexpr double shortest = 2;
+  constexpr double longest = 100'000;
+  constexpr std::size_t most = 3;
+  std::vector<double> periods;
+  for (const std::string& text : choice.period) {
+    const auto n = number_in<double>(text);
+    if (!(n >= shortest && n <= longest))
+      throw std::invalid_argument(
+          "--period " + text + ": write numbers of samples from 2 to 100000, e.g. 24,168, or none");
+    periods.push_back(*n);
+  }
+  std::ranges::sort(periods);
+  if (std::ranges::adjacent_find(periods) != periods.end() || periods.size() > most)
+    throw std::invalid_argument("--period: at most 3 different ones");
+  return periods;
+}
 
 bool is_elapsed(const Schema::Field& field) { return field.role == Role::input && field.later; }
 

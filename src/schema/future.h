@@ -1,12 +1,24 @@
-// Which inputs are known ahead of their time, and the time as an input.
+// What people say of a stream's time and future: its periods, which inputs are known ahead of their
+// time, and the time as an input.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "kalstream/schema.h"
 
 namespace kalstream {
+
+struct TimeChoice {
+  std::vector<std::string> period;  ///< numbers of samples, or "none"; empty: not said
+  std::vector<std::string> future;  ///< inputs known ahead of their time
+  std::string elapsed;              ///< yes, no; empty: decided by the data
+};
+
+/// In samples, the shortest first; none: there are none; nothing: not said. Throws
+/// std::invalid_argument.
+std::optional<std::vector<double>> periods_of(const TimeChoice& choice);
 
 /// For every input whether the user has named it (or its category) among those known ahead, and of
 /// the elapsed time, which follows from when a sample comes. Throws SchemaError for a name that is

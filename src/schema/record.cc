@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/number_in.h"
+
 namespace kalstream {
 
 const Value* Record::find(std::string_view name, std::size_t& at) const {
@@ -34,6 +36,38 @@ std::size_t Record::place_of(std::string_view name) const {
 
 std::string field_name(std::size_t index, char letter) {
   return letter + std::to_string(index + 1);
+}
+
+std::string list_of(const FieldNames& names) {
+  constexpr std::size_t most = 50;
+  std::string text;
+  for (std::size_t k = 0; k < std::min(names.size(), most); ++k)
+    text += (k > 0 ? ", " : "") + shown(names[k]);
+  if (names.size() > most) text += ", …";
+  return names.empty() ? "none" : text;
+}
+
+FieldNames names_of(const Record& record) {
+  FieldNames names;
+  for (const Record::Field& f : record.fields()) names.push_back(f.name);
+  return names;
+}
+
+bool is_in_list(std::string_view name, std::string_view of) {
+  return name.size() > of.size() + 1 && name.starts_with(of) && name[of.size()] == '.' &&
+         number_in<std::size_t>(name.substr(of.size() + 1));
+}
+
+FieldPlaces places_of(const FieldNames& names, const std::string& wanted) {
+  FieldPlaces found;
+  for (std::size_t k = 0; k < names.size(); ++k)
+    if (names[k] == wanted) found.push_back(k);
+  for (std::size_t k = 0; k < names.size() && found.empty(); ++k)
+    if (is_in_list(names[k], wanted))
+      for (; k < names.size() && is_in_list(names[k], wanted); ++k) found.push_back(k);
+  const std::size_t place = number_in<std::size_t>(wanted).value_or(0);
+  if (found.empty() && place >= 1 && place <= names.size()) found.push_back(place - 1);
+  return found;
 }
 
 }  // namespace kalstream

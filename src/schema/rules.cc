@@ -6,7 +6,6 @@
 #include <optional>
 
 #include "core/closest.h"
-#include "schema/field_names.h"
 #include "schema/future.h"
 #include "schema/time_fields.h"
 

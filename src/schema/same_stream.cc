@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "core/closest.h"
-#include "schema/field_names.h"
 #include "schema/future.h"
 #include "schema/rules.h"
 

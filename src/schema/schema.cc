@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/archive.h"
+#include "schema/dialect.h"
 
 namespace kalstream {
 namespace {
@@ -89,6 +90,35 @@ void Schema::exchange(Archive& archive) {
   archive.require(fields.empty() || outputs() > 0);
   archive.require(!has_classes() || target_names().size() == 1);
   archive.require(inputs() + outputs() <= most_numbers);
+}
+
+const char* to_string(Format format) {
+  switch (format) {
+    case Format::json:
+      return "json";
+    case Format::delimited:
+      return "delimited";
+    default:
+      return "table";
+  }
+}
+
+void Dialect::exchange(Archive& archive) {
+  // A character that is one of `allowed`, or 0.
+  const auto mark = [&](char& c, std::string_view allowed) {
+    std::uint64_t code = static_cast<unsigned char>(c);
+    archive.count(code, 127);
+    c = static_cast<char>(code);
+    archive.require(c == 0 || allowed.find(c) != allowed.npos);
+  };
+  auto kind = static_cast<std::uint64_t>(format);
+  archive.count(kind, static_cast<std::uint64_t>(Format::delimited));
+  format = static_cast<Format>(kind);
+  mark(delimiter, delimiters);
+  mark(decimal, ".,");
+  archive.flag(header);
+  columns.resize(archive.length(columns.size()));
+  for (std::string& column : columns) archive.text(column);
 }
 
 }  // namespace kalstream

@@ -60,7 +60,7 @@ class TextRest {
     while (n < text_.size() && is_letter(text_[n])) ++n;
     if (n != word.size() && n != shortest) return false;
     for (std::size_t k = 0; k < n; ++k)
-      if ((text_[k] | 0x20) != word[k]) return false;
+      if ((text_[k] | 0x20) != (word[k] | 0x20)) return false;
     text_.remove_prefix(n);
     return true;
   }

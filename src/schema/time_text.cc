@@ -2,24 +2,15 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 
+#include "core/number_in.h"
 #include "schema/calendar.h"
 #include "schema/text_rest.h"
 #include "schema/value.h"
 
 namespace kalstream {
 namespace {
-
-constexpr std::int64_t a_second = 1'000'000'000;
-constexpr std::int64_t a_day = 86'400 * a_second;
-
-constexpr std::array<std::string_view, 12> month_names{
-    "January", "February", "March",     "April",   "May",      "June",
-    "July",    "August",   "September", "October", "November", "December"};
-constexpr std::array<std::string_view, 7> weekday_names{
-    "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"};
 
 // Whether the word is one of the names, or its first three letters.
 bool is_one_of(std::string_view word, auto names) {
@@ -38,12 +29,6 @@ std::string like(std::string_view example, std::string_view name) {
   if (std::ranges::none_of(example, is_small))
     for (char& c : text)
       if (is_small(c)) c = static_cast<char>(c - 'a' + 'A');
-  return text;
-}
-
-std::string padded(std::int64_t number, std::size_t digits) {
-  std::string text = std::to_string(number);
-  if (text.size() < digits) text.insert(0, digits - text.size(), '0');
   return text;
 }
 
@@ -75,19 +60,17 @@ std::int64_t zone_of(std::string_view text) {
   if (!rest.take_one_of("+-", sign) || !rest.take_digits(2, hours)) return 0;
   rest.take(':');
   if (rest.digits() == 2) rest.take_digits(2, minutes);
-  const std::int64_t ahead = (hours * 60 + minutes) * 60 * a_second;
+  const std::int64_t ahead = (hours * 60 + minutes) * 60 * nanos_per_second;
   return sign == '+' ? ahead : -ahead;
 }
 
 }  // namespace
 
 std::optional<std::int64_t> tick_of(std::string_view number) {
-  double value = 0;
-  const char* const end = number.data() + number.size();
-  const auto [rest, error] = std::from_chars(number.data(), end, value);
   constexpr double largest = 9e9;
-  if (error != std::errc() || rest != end || !(std::abs(value) <= largest)) return {};
-  return std::llround(value * static_cast<double>(a_second));
+  const auto value = number_in<double>(number);
+  if (!value || !(std::abs(*value) <= largest)) return {};
+  return std::llround(*value * static_cast<double>(nanos_per_second));
 }
 
 TimeText::TimeText(std::string_view example, std::int64_t moment, TimeForm form) : form_(form) {
@@ -190,57 +173,33 @@ bool TimeText::take_digits(std::string_view digits, std::vector<What>& expected)
 
 std::string TimeText::write(std::int64_t moment) const {
   if (form_ >= TimeForm::seconds)
-    return number_text(moment, form_ == TimeForm::number ? a_second : unit_of(form_), decimals_);
+    return number_text(moment, form_ == TimeForm::number ? nanos_per_second : unit_of(form_),
+                       decimals_);
   if (parts_.empty()) return iso_text(moment);
-  const std::int64_t local = moment + zone_;
-  std::int64_t days = local / a_day;
-  if (local % a_day < 0) --days;
-  const std::int64_t time = local - days * a_day;
+  const auto [days, time] = day_time_of(moment + zone_);
   const Date date = date_of(days);
-  const std::int64_t hour = time / a_second / 3600;
+  const std::int64_t seconds = time / nanos_per_second;
+  const std::int64_t hour = seconds / 3600;
   constexpr std::int64_t first_monday = 4;  // 1970-01-05
   const auto weekday = static_cast<std::size_t>(((days - first_monday) % 7 + 7) % 7);
+  const auto month = static_cast<std::size_t>(date.month - 1);
+  // In the order of What, from the year to the second.
+  const std::array<std::int64_t, 7> numbers{
+      date.year, date.month, date.day, hour, (hour + 11) % 12 + 1, seconds / 60 % 60, seconds % 60};
   std::string text;
-  for (const Part& part : parts_) {
-    const std::size_t size = part.text.size();
-    switch (part.what) {
-      case What::literal:
-        text += part.text;
-        break;
-      case What::year:
-        text += padded(date.year, size);
-        break;
-      case What::month:
-        text += padded(date.month, size);
-        break;
-      case What::day:
-        text += padded(date.day, size);
-        break;
-      case What::hour:
-        text += padded(hour, size);
-        break;
-      case What::hour_of_half:
-        text += padded((hour + 11) % 12 + 1, size);
-        break;
-      case What::minute:
-        text += padded(time / a_second / 60 % 60, size);
-        break;
-      case What::second:
-        text += padded(time / a_second % 60, size);
-        break;
-      case What::fraction:
-        text += padded(time % a_second, 9).substr(0, size);
-        break;
-      case What::half:
-        text += like(part.text == "AM" || part.text == "PM" ? "XX" : "xx", hour < 12 ? "am" : "pm");
-        break;
-      case What::month_name:
-        text += like(part.text, month_names[static_cast<std::size_t>(date.month - 1)]);
-        break;
-      case What::weekday_name:
-        text += like(part.text, weekday_names[weekday]);
-        break;
-    }
+  for (const auto& [what, example] : parts_) {
+    if (what <= What::second)
+      text += padded(numbers[static_cast<std::size_t>(what)], example.size());
+    else if (what == What::fraction)
+      text += padded(time % nanos_per_second, 9).substr(0, example.size());
+    else if (what == What::half)
+      text += like(example == "AM" || example == "PM" ? "XX" : "xx", hour < 12 ? "am" : "pm");
+    else if (what == What::month_name)
+      text += like(example, month_names[month]);
+    else if (what == What::weekday_name)
+      text += like(example, weekday_names[weekday]);
+    else
+      text += example;
   }
   return text;
 }

@@ -22,7 +22,6 @@ class TimeText {
 
  private:
   enum class What : std::uint8_t {
-    literal,
     year,
     month,
     day,
@@ -34,6 +33,7 @@ class TimeText {
     half,  // AM or PM
     month_name,
     weekday_name,
+    literal,
   };
   struct Part {
     What what = What::literal;

@@ -12,9 +12,6 @@
 namespace kalstream {
 namespace {
 
-constexpr std::int64_t nanos_per_second = 1'000'000'000;
-constexpr std::int64_t seconds_per_day = 86'400;
-
 /// A time stamp while it is read.
 struct Reading {
   TimeForm form = TimeForm::none;  // that it is written in, once that is known
@@ -28,11 +25,8 @@ struct Reading {
 };
 
 bool take_month(TextRest& rest, int& month) {
-  constexpr std::array<std::string_view, 12> names{"january",   "february", "march",    "april",
-                                                   "may",       "june",     "july",     "august",
-                                                   "september", "october",  "november", "december"};
-  for (std::size_t k = 0; k < names.size(); ++k)
-    if (rest.take_word(names[k], 3)) {
+  for (std::size_t k = 0; k < month_names.size(); ++k)
+    if (rest.take_word(month_names[k], 3)) {
       month = static_cast<int>(k + 1);
       return true;
     }
@@ -41,8 +35,7 @@ bool take_month(TextRest& rest, int& month) {
 
 /// Which day of the week it is goes without saying, so it is not checked.
 void skip_weekday(TextRest& rest) {
-  for (const std::string_view name :
-       {"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"})
+  for (const std::string_view name : weekday_names)
     if (rest.take_word(name, 3)) {
       rest.take(',');
       rest.take_blanks();
@@ -258,26 +251,14 @@ bool is_text_form(TimeForm form) {
          form == TimeForm::month_first;
 }
 
-void append_number(std::string& text, std::int64_t number, std::size_t digits) {
-  const std::string plain = std::to_string(number);
-  text.append(digits - std::min(digits, plain.size()), '0').append(plain);
-}
-
 }  // namespace
 
 std::int64_t unit_of(TimeForm form) {
-  switch (form) {
-    case TimeForm::seconds:
-      return nanos_per_second;
-    case TimeForm::milliseconds:
-      return nanos_per_second / 1'000;
-    case TimeForm::microseconds:
-      return nanos_per_second / 1'000'000;
-    case TimeForm::nanoseconds:
-      return 1;
-    default:
-      return 0;
-  }
+  return form == TimeForm::seconds        ? nanos_per_second
+         : form == TimeForm::milliseconds ? nanos_per_second / 1'000
+         : form == TimeForm::microseconds ? nanos_per_second / 1'000'000
+         : form == TimeForm::nanoseconds  ? 1
+                                          : 0;
 }
 
 std::optional<Timestamp> parse_time(std::string_view text, TimeForm form) {
@@ -319,31 +300,17 @@ std::optional<Timestamp> time_of(double number, TimeForm form) {
 }
 
 std::string iso_text(std::int64_t nanoseconds) {
-  std::int64_t seconds = nanoseconds / nanos_per_second;
-  nanoseconds %= nanos_per_second;
-  if (nanoseconds < 0) {
-    nanoseconds += nanos_per_second;
-    --seconds;
-  }
-  std::int64_t days = seconds / seconds_per_day;
-  seconds %= seconds_per_day;
-  if (seconds < 0) {
-    seconds += seconds_per_day;
-    --days;
-  }
+  const auto [days, time] = day_time_of(nanoseconds);
   const Date date = date_of(days);
-  std::string text;
-  append_number(text, date.year, 4);
-  append_number(text += '-', date.month, 2);
-  append_number(text += '-', date.day, 2);
-  append_number(text += 'T', seconds / 3600, 2);
-  append_number(text += ':', seconds / 60 % 60, 2);
-  append_number(text += ':', seconds % 60, 2);
-  if (nanoseconds > 0) {
-    append_number(text += '.', nanoseconds, 9);
+  const std::int64_t seconds = time / nanos_per_second;
+  std::string text = padded(date.year, 4) + '-' + padded(date.month, 2) + '-' +
+                     padded(date.day, 2) + 'T' + padded(seconds / 3600, 2) + ':' +
+                     padded(seconds / 60 % 60, 2) + ':' + padded(seconds % 60, 2);
+  if (const std::int64_t fraction = time % nanos_per_second; fraction > 0) {
+    text += '.' + padded(fraction, 9);
     text.erase(text.find_last_not_of('0') + 1);
   }
-  return text += 'Z';
+  return text + 'Z';
 }
 
 }  // namespace kalstream

@@ -4,11 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <stdexcept>
 
 #include "contenders/contenders.h"
+#include "core/number_in.h"
 #include "eval/statistics.h"
 
 namespace kalstream {
@@ -25,20 +25,13 @@ std::vector<std::string> split(const std::string& text, char separator) {
   return parts;
 }
 
-std::optional<double> number(const std::string& text) {
-  double v = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), v);
-  if (error != std::errc() || end != text.data() + text.size()) return {};
-  return v;
-}
-
 constexpr std::size_t most_values = 10'000;
 
 // FIRST, FIRST + STEP, … up to LAST, which rounding must not lose.
 std::vector<std::string> range(const std::string& text, const std::vector<std::string>& parts) {
-  const auto first = number(parts[0]);
-  const auto step = number(parts[1]);
-  const auto last = number(parts[2]);
+  const auto first = number_in<double>(parts[0]);
+  const auto step = number_in<double>(parts[1]);
+  const auto last = number_in<double>(parts[2]);
   if (!first || !step || !last || !(*step > 0) || *last < *first ||
       (*last - *first) / *step > static_cast<double>(most_values))
     throw std::invalid_argument(fmt::format(
@@ -154,7 +147,7 @@ std::optional<view::Panel> surface_line(const GridSearch& search,
   if (search.axes.size() != 1 || surface.size() < 2) return {};
   view::Series line{.name = search.contender.name};
   for (const GridPoint& p : surface) {
-    const auto x = number(p.values.front());
+    const auto x = number_in<double>(p.values.front());
     if (!x) return {};
     line.x.push_back(*x);
     line.y.push_back(p.mean);

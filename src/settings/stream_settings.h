@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "engine/engine.h"
-#include "schema/time_choice.h"
+#include "schema/future.h"
 
 namespace kalstream {
 

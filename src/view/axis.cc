@@ -1,5 +1,3 @@
-#include "view/axis.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -47,7 +45,8 @@ std::string scientific(double value, int decimals) {
 
 }  // namespace
 
-std::string internal::value_label(double value, int digits) {
+std::string internal::value_label(double value) {
+  constexpr int digits = 3;
   return value < 0 ? "−" + format_number(-value, digits) : format_number(value, digits);
 }
 

@@ -67,8 +67,6 @@ std::string line_chart(const std::vector<Panel>& panels, const ChartStyle& style
 struct Bar {
   std::string name = {};  ///< in the legend; the same name has the same colour
   double value = 0;
-  std::optional<double> low = {};  ///< of a whisker
-  std::optional<double> high = {};
 };
 
 struct BarGroup {
@@ -78,12 +76,10 @@ struct BarGroup {
 
 struct BarPanel {
   std::string x_label = {};
-  Scale x_scale = Scale::linear;
   std::vector<BarGroup> groups = {};
-  int digits = 3;  ///< significant ones, of the values written at the bars
 };
 
-/// Horizontal bars from zero, or, on a log scale, from the left edge, each with its value.
+/// Horizontal bars on a log scale, each with its value.
 std::string bar_chart(const BarPanel& panel, const ChartStyle& style = {});
 
 // Heat maps.
@@ -95,13 +91,24 @@ struct HeatMap {
   std::vector<std::string> x_ticks = {};  ///< one per column
   std::vector<std::string> y_ticks = {};  ///< one per row, from the top
   std::vector<double> values = {};        ///< row after row; NaN: failed or not tried
-  Scale value_scale = Scale::linear;
-  bool smaller_is_better = true;
-  int digits = 3;
 };
 
-/// Bright is better, and the best cell has a frame.
+/// Bright is low, which is better; the lowest cell has a frame.
 std::string heat_map(const HeatMap& map, const ChartStyle& style = {});
+
+// For terminals.
+
+struct TextChartStyle {
+  std::size_t width = 76;   ///< columns, with the numbers of the y axis
+  std::size_t height = 12;  ///< rows of the plot
+  bool colours = false;
+  std::string left = {};  ///< below the ends of the x axis
+  std::string right = {};
+};
+
+/// Lines as dots, the first grey, with their bands shaded behind them. Where several points of a
+/// line share a column, all of them are seen. The y axis has the limits of the panel.
+std::string text_chart(const Panel& panel, const TextChartStyle& style);
 
 // The parts that can be wrong without looking wrong.
 

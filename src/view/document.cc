@@ -3,10 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <optional>
-#include <set>
-#include <stdexcept>
 #include <string_view>
 #include <utility>
 
@@ -17,78 +14,29 @@ namespace {
 
 constexpr auto npos = std::string_view::npos;
 
-std::string trimmed_line(const std::string& text) {
-  const std::string line = one_line(text);
-  const std::size_t first = line.find_first_not_of(' ');
-  return first == npos ? "" : line.substr(first, line.find_last_not_of(' ') + 1 - first);
-}
-
-void replace_all(std::string& text, const std::string& from, const std::string& to) {
-  for (auto at = text.find(from); at != npos; at = text.find(from, at + to.size()))
-    text.replace(at, from.size(), to);
-}
-
 // ---- Inline markup ------------------------------------------------------------------------------
 
-/// A link may lead to the web or beside this page, and must not run a script.
-bool is_allowed_url(std::string_view url) {
-  if (url.empty()) return false;
-  for (const char c : url)
-    if (static_cast<unsigned char>(c) <= 0x20 || c == 0x7f ||
-        std::string_view("<>\"'`\\").find(c) != npos)
-      return false;
-  if (url.starts_with("http://") || url.starts_with("https://")) return true;
-  // What has a scheme has a colon before anything else; "//" would be another host.
-  const std::size_t end = url.find_first_of(":/?#");
-  return !url.starts_with("//") && (end == npos || url[end] != ':');
-}
-
 struct Span {
-  enum class Kind { code, bold, link } kind = Kind::code;
   std::size_t length = 0;  // with its marks
   std::string_view inner = {};
-  std::string_view url = {};
+  bool is_code = false;
 };
 
-std::optional<Span> code_at(std::string_view text) {
-  const std::size_t end = text.find('`', 1);
-  if (end == npos || end == 1) return {};
-  return Span{Span::Kind::code, end + 1, text.substr(1, end - 1)};
-}
-
-std::optional<Span> bold_at(std::string_view text) {
-  for (std::size_t end = 2; end + 1 < text.size(); ++end) {
-    if (text[end] == '`') {
-      // Asterisks inside of code are code.
-      if (const auto code = code_at(text.substr(end))) end += code->length - 1;
-    } else if (text.substr(end, 2) == "**") {
-      const auto inner = text.substr(2, end - 2);
-      if (inner.empty() || inner.starts_with(' ') || inner.ends_with(' ')) return {};
-      return Span{Span::Kind::bold, end + 2, inner};
-    }
-  }
-  return {};
-}
-
-std::optional<Span> link_at(std::string_view text) {
-  const std::size_t middle = text.find_first_of("[]", 1);
-  if (middle == npos || middle == 1 || text.substr(middle, 2) != "](") return {};
-  const std::size_t begin = middle + 2;
-  std::size_t end = begin;
-  // Addresses may hold pairs of parentheses.
-  for (int depth = 0; end < text.size() && !(text[end] == ')' && depth == 0); ++end)
-    depth += text[end] == '(' ? 1 : text[end] == ')' ? -1 : 0;
-  const auto url = text.substr(begin, end - begin);
-  if (end == text.size() || !is_allowed_url(url)) return {};
-  return Span{Span::Kind::link, end + 1, text.substr(1, middle - 1), url};
-}
-
-/// What begins where `text` begins; malformed markup is no markup.
+/// The `code` or **bold** that begins where `text` begins; malformed markup is no markup.
 std::optional<Span> span_at(std::string_view text) {
-  if (text.starts_with('`')) return code_at(text);
-  if (text.starts_with("**")) return bold_at(text);
-  if (text.starts_with('[')) return link_at(text);
-  return {};
+  const bool is_code = text.starts_with('`');
+  if (!is_code && !text.starts_with("**")) return {};
+  const std::size_t mark = is_code ? 1 : 2;
+  std::size_t end = mark;
+  for (; end < text.size() && !text.substr(end).starts_with(text.substr(0, mark)); ++end) {
+    // Asterisks inside of code are code.
+    if (text[end] == '`')
+      if (const auto code = span_at(text.substr(end))) end += code->length - 1;
+  }
+  const std::string_view inner = text.substr(mark, std::min(end, text.size()) - mark);
+  if (end >= text.size() || inner.empty()) return {};
+  if (!is_code && (inner.starts_with(' ') || inner.ends_with(' '))) return {};
+  return Span{end + mark, inner, is_code};
 }
 
 enum class Format { html, markdown };
@@ -110,24 +58,12 @@ std::string rendered(std::string_view text, Format format) {
     out += escaped(text.substr(literal, at - literal), format);
     at += span->length;
     literal = at;
-    switch (span->kind) {
-      case Span::Kind::code:
-        out += html ? "<code>" + escaped(span->inner, format) + "</code>"
-                    : fmt::format("`{}`", span->inner);
-        break;
-      case Span::Kind::bold: {
-        const std::string inner = rendered(span->inner, format);
-        out += html ? "<strong>" + inner + "</strong>" : "**" + inner + "**";
-        break;
-      }
-      case Span::Kind::link: {
-        const std::string inner = rendered(span->inner, format);
-        if (!html && out.ends_with('!')) out.insert(out.size() - 1, "\\");  // not an image
-        out += html ? fmt::format(R"(<a href="{}">{}</a>)", escaped(span->url, format), inner)
-                    : fmt::format("[{}]({})", inner, span->url);
-        break;
-      }
-    }
+    if (span->is_code)
+      out += html ? "<code>" + escaped(span->inner, format) + "</code>"
+                  : fmt::format("`{}`", span->inner);
+    else
+      out += fmt::format(fmt::runtime(html ? "<strong>{}</strong>" : "**{}**"),
+                         rendered(span->inner, format));
   }
   return out + escaped(text.substr(literal), format);
 }
@@ -146,68 +82,15 @@ std::string markdown(std::string_view text) {
   return line;
 }
 
-// ---- Anchors ------------------------------------------------------------------------------------
-
-/// The names GitHub gives to headings, so that one link works in both forms; of other alphabets
-/// than ours the letters are left out.
-class Anchors {
- public:
-  std::string add(std::string_view heading) {
-    std::string name;
-    for (const char c : heading) {
-      if (c >= 'A' && c <= 'Z') name += static_cast<char>(c - 'A' + 'a');
-      if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_') name += c;
-      if (c == ' ') name += '-';
-    }
-    if (name.empty()) name = "section";
-    std::string unique = name;
-    for (int n = 1; !taken_.insert(unique).second; ++n) unique = fmt::format("{}-{}", name, n);
-    return unique;
-  }
-
- private:
-  std::set<std::string> taken_;
-};
-
-// ---- Figures ------------------------------------------------------------------------------------
-
-/// Without what may stand around it in a file of its own. Empty if there is no SVG document.
-std::string svg_element(const std::string& svg) {
-  constexpr std::string_view close = "</svg>";
-  const std::size_t first = svg.find("<svg");
-  const std::size_t last = svg.rfind(close);
-  if (first == npos || last == npos || last < first) return "";
-  return svg.substr(first, last + close.size() - first);
+std::string html_caption(const std::string& caption) {
+  return fmt::format("<figcaption>{}</figcaption>\n", html(caption));
 }
 
-/// Ids count for the whole page: each figure gets its own. Those of chart.h have none to begin
-/// with.
-std::string with_own_ids(std::string svg, const std::string& prefix) {
-  constexpr std::string_view mark = " id=\"";
-  std::set<std::string> ids;
-  for (auto at = svg.find(mark); at != npos; at = svg.find(mark, at)) {
-    at += mark.size();
-    ids.insert(svg.substr(at, svg.find('"', at) - at));
-  }
-  using Around = std::pair<const char*, const char*>;
-  constexpr std::array<Around, 4> uses = {
-      {{" id=\"", "\""}, {"\"#", "\""}, {"url(#", ")"}, {"aria-labelledby=\"", "\""}}};
-  for (const std::string& id : ids)
-    for (const auto& [before, after] : uses)
-      replace_all(svg, fmt::format("{}{}{}", before, id, after),
-                  fmt::format("{}{}{}{}", before, prefix, id, after));
-  return svg;
-}
-
-/// So do style sheets. Those of chart.h only touch charts and are all the same: one is enough.
-std::string with_new_style(std::string svg, std::set<std::string>& known_styles) {
-  constexpr std::string_view close = "</style>";
-  const std::size_t first = svg.find("<style");
-  const std::size_t last = svg.find(close);
-  if (first == npos || last == npos || last < first) return svg;
-  const std::size_t length = last + close.size() - first;
-  if (!known_styles.insert(svg.substr(first, length)).second) svg.erase(first, length);
-  return svg;
+/// It scrolls, with the keyboard as well, and so needs a name.
+std::string in_scrolling_frame(std::string_view name, const std::string& content) {
+  return fmt::format(
+      "<div class=\"scroll\" role=\"region\" aria-label=\"{}\" tabindex=\"0\">\n{}</div>\n", name,
+      content);
 }
 
 // ---- The style of the page ----------------------------------------------------------------------
@@ -260,7 +143,6 @@ tbody tr:first-child th,tbody tr:first-child td{border-top:1px solid var(--rule)
 tbody+tbody tr:first-child th,tbody+tbody tr:first-child td{border-top:2px solid var(--rule)}
 tbody tr:hover th,tbody tr:hover td{background:var(--tint)}
 .right{text-align:right;white-space:nowrap}
-.centre{text-align:center}
 .start{padding-left:1.7rem}
 th[scope=colgroup]{position:relative;padding-bottom:.3rem;text-align:center;white-space:nowrap}
 th[scope=colgroup]::after{content:"";position:absolute;left:.8rem;right:.8rem;bottom:0;border-bottom:1px solid var(--rule)}
@@ -288,166 +170,102 @@ a{color:inherit}
 
 // ---- What is in it ------------------------------------------------------------------------------
 
-Document::Document(const std::string& title) : title_(trimmed_line(title)) {}
+Document::Document(const std::string& title)
+    : title_(escape_xml(title)), markdown_("# " + escape_markdown(title) + "\n") {}
 
-void Document::heading(const std::string& text) {
-  blocks_.emplace_back(Heading{2, trimmed_line(text)});
-}
+void Document::heading(const std::string& text) { add_heading(2, text); }
+void Document::subheading(const std::string& text) { add_heading(3, text); }
 
-void Document::subheading(const std::string& text) {
-  blocks_.emplace_back(Heading{3, trimmed_line(text)});
+void Document::add_heading(int level, const std::string& text) {
+  const std::string anchor = anchor_of(text);
+  const std::string shown = escape_xml(text);
+  sections_.push_back({level, fmt::format("<a href=\"#{}\">{}</a>", anchor, shown)});
+  html_ += fmt::format("<h{0} id=\"{1}\">{2}</h{0}>\n", level, anchor, shown);
+  markdown_ += fmt::format("\n{} {}\n", level == 3 ? "###" : "##", escape_markdown(text));
 }
 
 void Document::paragraph(const std::string& text) {
-  if (std::string line = trimmed_line(text); !line.empty())
-    blocks_.emplace_back(Paragraph{std::move(line)});
+  html_ += "<p>" + html(text) + "</p>\n";
+  markdown_ += "\n" + markdown(text) + "\n";
 }
 
-void Document::list(std::vector<std::string> items) {
-  for (std::string& item : items) item = trimmed_line(item);
-  if (!items.empty()) blocks_.emplace_back(List{std::move(items)});
+void Document::list(const std::vector<std::string>& items) {
+  html_ += "<ul>\n";
+  markdown_ += '\n';
+  for (const std::string& item : items) {
+    html_ += "<li>" + html(item) + "</li>\n";
+    markdown_ += "- " + markdown(item) + "\n";
+  }
+  html_ += "</ul>\n";
 }
 
 void Document::note(const std::string& text) {
-  if (std::string line = trimmed_line(text); !line.empty())
-    blocks_.emplace_back(Note{std::move(line)});
+  html_ += "<aside class=\"note\">" + html(text) + "</aside>\n";
+  markdown_ += "\n> " + markdown(text) + "\n";
 }
 
-void Document::table(Table table, const std::string& caption) {
-  blocks_.emplace_back(CaptionedTable{std::move(table), trimmed_line(caption)});
+// As is usual, tables have their caption above and figures below.
+void Document::table(const Table& table, const std::string& caption) {
+  const std::string above = caption.empty() ? "" : html_caption(caption);
+  html_ += fmt::format("<figure class=\"table\">\n{}{}</figure>\n", above,
+                       in_scrolling_frame("Table", table.to_html()));
+  if (!caption.empty()) markdown_ += "\n" + markdown(caption) + "\n";
+  markdown_ += "\n" + table.to_markdown();
 }
 
-void Document::figure(std::string name, std::string svg, const std::string& caption) {
-  const auto in_file_names = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-           c == '_';
-  };
-  if (name.empty() || !std::ranges::all_of(name, in_file_names))
-    throw std::invalid_argument(fmt::format(
-        "a figure is named with letters, digits, \"-\" and \"_\", and not \"{}\"", name));
-  if (std::ranges::find(figures_, name, &Figure::name) != figures_.end())
-    throw std::invalid_argument(fmt::format("there are two figures named \"{}\"", name));
-  if (svg_element(svg).empty())
-    throw std::invalid_argument(fmt::format("the figure \"{}\" is not an SVG document", name));
-  figures_.push_back({std::move(name), std::move(svg), trimmed_line(caption)});
-  blocks_.emplace_back(FigureNumber{figures_.size()});
+void Document::figure(const std::string& name, const std::string& svg, const std::string& caption) {
+  std::string shown = svg;
+  // The style sheet of the first chart counts for the whole page.
+  const std::size_t style = figures_.empty() ? npos : shown.find("<style>");
+  if (style != npos) shown.erase(style, shown.find("</style>") + 8 - style);
+  figures_.push_back({name, svg});
+  html_ += fmt::format("<figure class=\"chart\">\n{}{}</figure>\n",
+                       in_scrolling_frame("Figure", shown), html_caption(caption));
+  // What stands for an image that can be seen is not shown.
+  markdown_ += fmt::format("\n![{}](figures/{}.svg)\n\n{}\n", rendered(caption, Format::markdown),
+                           name, markdown(caption));
 }
 
-// ---- HTML ---------------------------------------------------------------------------------------
+// Headings have the names that GitHub gives them, so that one link works in both forms; of other
+// alphabets than ours the letters are left out.
+std::string Document::anchor_of(std::string_view heading) {
+  std::string name;
+  for (const char c : heading) {
+    if (c >= 'A' && c <= 'Z') name += static_cast<char>(c - 'A' + 'a');
+    if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_') name += c;
+    if (c == ' ') name += '-';
+  }
+  if (name.empty()) name = "section";
+  std::string unique = name;
+  for (int n = 1; !anchors_.insert(unique).second; ++n) unique = fmt::format("{}-{}", name, n);
+  return unique;
+}
 
-struct Document::HtmlWriter {
-  const Document& document;
-  Anchors anchors = {};
-  std::set<std::string> styles = {};
-  std::vector<Heading> sections = {};  // with links for texts
-  std::string body = {};
-
-  void operator()(const Heading& heading) {
-    const std::string anchor = anchors.add(heading.text);
-    const std::string text = escape_xml(heading.text);
-    sections.push_back({heading.level, fmt::format("<a href=\"#{}\">{}</a>", anchor, text)});
-    body += fmt::format("<h{0} id=\"{1}\">{2}</h{0}>\n", heading.level, anchor, text);
+// The headings, with the subheadings of each as a list of its own.
+std::string Document::html_contents() const {
+  if (sections_.empty()) return "";
+  std::string items;
+  for (std::size_t i = 0; i < sections_.size();) {
+    const Section& section = sections_[i++];
+    std::string under;
+    for (; section.level == 2 && i < sections_.size() && sections_[i].level == 3; ++i)
+      under += "<li>" + sections_[i].link + "</li>\n";
+    if (!under.empty()) under = fmt::format("\n<ul>\n{}</ul>\n", under);
+    items += fmt::format("<li>{}{}</li>\n", section.link, under);
   }
-  void operator()(const Paragraph& paragraph) { body += "<p>" + html(paragraph.text) + "</p>\n"; }
-  void operator()(const List& list) {
-    body += "<ul>\n";
-    for (const std::string& item : list.items) body += "<li>" + html(item) + "</li>\n";
-    body += "</ul>\n";
-  }
-  void operator()(const Note& note) {
-    body += "<aside class=\"note\">" + html(note.text) + "</aside>\n";
-  }
-  void operator()(const CaptionedTable& table) {
-    framed("table", "Table", table.caption, table.table.to_html());
-  }
-  void operator()(const FigureNumber& figure) {
-    const auto& [name, svg, caption] = document.figures_[figure.number - 1];
-    // Anchors have no dot: these ids cannot be taken.
-    const std::string own = with_own_ids(svg_element(svg), fmt::format("{}.", name));
-    framed("chart", "Figure", caption, with_new_style(own, styles) + "\n");
-  }
-
-  /// A list of the headings, with the subheadings of each as a list of its own.
-  std::string contents() const {
-    if (sections.empty()) return "";
-    std::string items;
-    for (std::size_t i = 0; i < sections.size();) {
-      const Heading& section = sections[i++];
-      std::string under;
-      for (; section.level == 2 && i < sections.size() && sections[i].level == 3; ++i)
-        under += "<li>" + sections[i].text + "</li>\n";
-      if (!under.empty()) under = fmt::format("\n<ul>\n{}</ul>\n", under);
-      items += fmt::format("<li>{}{}</li>\n", section.text, under);
-    }
-    return fmt::format(
-        "<nav class=\"contents\" aria-label=\"Contents\">\n<p>Contents</p>\n"
-        "<ul>\n{}</ul>\n</nav>\n",
-        items);
-  }
-
-  /// In a frame that scrolls, with the keyboard as well, and so needs a name. As is usual, tables
-  /// have their caption above and figures below.
-  void framed(std::string_view css, std::string_view kind, const std::string& caption,
-              const std::string& content) {
-    const std::string frame = fmt::format(
-        "<div class=\"scroll\" role=\"region\" aria-label=\"{}\" tabindex=\"0\">\n{}</div>\n", kind,
-        content);
-    const std::string text =
-        caption.empty() ? "" : fmt::format("<figcaption>{}</figcaption>\n", html(caption));
-    body += fmt::format("<figure class=\"{}\">\n{}</figure>\n", css,
-                        kind == "Table" ? text + frame : frame + text);
-  }
-};
+  return fmt::format(
+      "<nav class=\"contents\" aria-label=\"Contents\">\n<p>Contents</p>\n"
+      "<ul>\n{}</ul>\n</nav>\n",
+      items);
+}
 
 std::string Document::to_html() const {
-  HtmlWriter writer{.document = *this};
-  for (const Block& block : blocks_) std::visit(writer, block);
   return fmt::format(
       "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
       "<title>{0}</title>\n<style>{1}</style>\n</head>\n<body>\n<main>\n<h1>{0}</h1>\n{2}{3}"
       "</main>\n</body>\n</html>\n",
-      escape_xml(title_), kStyle, writer.contents(), writer.body);
-}
-
-// ---- Markdown -----------------------------------------------------------------------------------
-
-struct Document::MarkdownWriter {
-  const Document& document;
-  std::string figure_directory;  // empty, or with a slash at the end
-  std::string text = {};
-
-  void operator()(const Heading& heading) {
-    text +=
-        fmt::format("\n{} {}\n", heading.level == 3 ? "###" : "##", escape_markdown(heading.text));
-  }
-  void operator()(const Paragraph& paragraph) { text += "\n" + markdown(paragraph.text) + "\n"; }
-  void operator()(const List& list) {
-    text += '\n';
-    for (const std::string& item : list.items) text += fmt::format("- {}\n", markdown(item));
-  }
-  void operator()(const Note& note) { text += "\n> " + markdown(note.text) + "\n"; }
-  void operator()(const CaptionedTable& table) {
-    if (!table.caption.empty()) text += "\n" + markdown(table.caption) + "\n";
-    text += "\n" + table.table.to_markdown();
-  }
-  void operator()(const FigureNumber& figure) {
-    const auto& [name, svg, caption] = document.figures_[figure.number - 1];
-    const std::string label = rendered(caption, Format::markdown);
-    const std::string file = figure_directory + name + ".svg";
-    text += fmt::format("\n![{}]({})\n", label.empty() ? escape_markdown(name) : label,
-                        file.find_first_of(" ()") == npos ? file : "<" + file + ">");
-    // What stands for an image that can be seen is not shown.
-    if (!label.empty()) text += "\n" + markdown(caption) + "\n";
-  }
-};
-
-std::string Document::to_markdown(const std::string& figure_directory) const {
-  MarkdownWriter writer{.document = *this, .figure_directory = figure_directory};
-  if (!figure_directory.empty() && !figure_directory.ends_with('/')) writer.figure_directory += '/';
-  writer.text = "# " + escape_markdown(title_) + "\n";
-  for (const Block& block : blocks_) std::visit(writer, block);
-  return writer.text;
+      title_, kStyle, html_contents(), html_);
 }
 
 }  // namespace kalstream::view

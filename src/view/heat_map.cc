@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "view/axis.h"
 #include "view/chart.h"
 #include "view/svg.h"
 
@@ -20,7 +19,7 @@ struct Rgb {
   double r, g, b;
 };
 
-/// Viridis at t in [0, 1]: bright means large, also in grey and to colour-blind eyes.
+/// Viridis at t in [0, 1]: brighter from 0 to 1, also in grey and to colour-blind eyes.
 Rgb viridis(double t) {
   constexpr std::array<Rgb, 9> anchors = {{{68, 1, 84},
                                            {71, 45, 123},
@@ -47,28 +46,19 @@ const char* ink_on(const Rgb& c) {
   return luminance < 125 ? "on-dark" : "on-light";
 }
 
-/// The colour at a fraction of the range of values; bright is better.
-Rgb colour_at(const HeatMap& map, double t) { return viridis(map.smaller_is_better ? 1 - t : t); }
-
-Rgb colour_of(const HeatMap& map, const Range& range, double value) {
-  return colour_at(map, (on_scale(map.value_scale, value) - range.low) / (range.high - range.low));
-}
-
 Range value_range(const HeatMap& map) {
-  Range range{map.value_scale};
+  Range range;
   for (const double value : map.values) range.include(value);
   return range.settled(0);
 }
 
-/// Index of the best value; map.values.size() when there is none.
+/// Index of the lowest value; map.values.size() when there is none.
 std::size_t best_cell(const HeatMap& map) {
   std::size_t best = map.values.size();
-  for (std::size_t i = 0; i < map.values.size(); ++i) {
-    if (std::isnan(on_scale(map.value_scale, map.values[i]))) continue;
-    if (best == map.values.size() || (map.smaller_is_better ? map.values[i] < map.values[best]
-                                                            : map.values[i] > map.values[best]))
+  for (std::size_t i = 0; i < map.values.size(); ++i)
+    if (!std::isnan(on_scale(Scale::linear, map.values[i])) &&
+        (best == map.values.size() || map.values[i] < map.values[best]))
       best = i;
-  }
   return best;
 }
 
@@ -94,14 +84,14 @@ void draw_cell(Canvas& canvas, const HeatMap& map, const Range& range, const Cel
   const double value = index < map.values.size() ? map.values[index] : kNone;
   const double width = grid.width - seam;
   const double height = grid.height - seam;
-  if (std::isnan(on_scale(map.value_scale, value))) {
+  if (std::isnan(on_scale(Scale::linear, value))) {
     canvas.rectangle(at, width, height, "void");
     if (width >= 12) canvas.text(middle, "×", "muted", Anchor::middle);
     return;
   }
-  const Rgb colour = colour_of(map, range, value);
+  const Rgb colour = viridis(1 - (value - range.low) / (range.high - range.low));
   canvas.filled_rectangle(at, width, height, hex(colour));
-  const std::string label = value_label(value, map.digits);
+  const std::string label = value_label(value);
   if (text_width(label) + 4 <= width)
     canvas.text(middle, label, std::string(ink_on(colour)) + (is_best ? " strong" : ""),
                 Anchor::middle);
@@ -120,8 +110,7 @@ void draw_colour_bar(Canvas& canvas, const HeatMap& map, const Range& range, Poi
   for (int i = 0; i < strips; ++i) {
     const double t = 1 - (i + 0.5) / strips;
     const double top = height * i / strips;
-    canvas.filled_rectangle({corner.x, corner.y + top}, width, height - top,
-                            hex(colour_at(map, t)));
+    canvas.filled_rectangle({corner.x, corner.y + top}, width, height - top, hex(viridis(1 - t)));
   }
   const Axis y{range, corner.y + height, corner.y};
   const auto ticks = range.ticks(ticks_upwards(height));

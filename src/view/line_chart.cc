@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "view/axis.h"
 #include "view/chart.h"
 #include "view/svg.h"
 
@@ -24,11 +23,6 @@ constexpr std::size_t kManyDots = 400;
 /// From the end of a line to its name, and the most room for that.
 constexpr double kLeader = 14;
 constexpr double kNameWidth = 160;
-
-double x_of(const Series& series, std::size_t i) {
-  if (series.x.empty()) return static_cast<double>(i + 1);
-  return i < series.x.size() ? series.x[i] : kNone;
-}
 
 bool has_band(const Series& series, std::size_t i) {
   return i < series.low.size() && i < series.high.size();
@@ -149,15 +143,10 @@ struct Grid {
   double cell_width() const { return left + plot_width + right; }
 };
 
-std::size_t default_columns(std::size_t panels) {
-  if (panels <= 1) return 1;
-  return panels == 2 || panels == 4 ? 2 : 3;
-}
-
 Grid make_grid(const std::vector<Panel>& panels, const ChartStyle& style) {
   Grid grid;
-  grid.columns =
-      style.columns > 0 ? std::min(style.columns, panels.size()) : default_columns(panels.size());
+  const std::size_t fitting = panels.size() == 4 ? 2 : 3;
+  grid.columns = std::min(style.columns > 0 ? style.columns : fitting, panels.size());
   const double columns = static_cast<double>(grid.columns);
   grid.width = chart_width(style, 420 + 240 * columns);
   const double cell = (grid.width - 2 * kMargin - Grid::gap * (columns - 1)) / columns;
@@ -246,18 +235,6 @@ void add_names(Legend& legend, const Panel& panel) {
     legend.add(series.name, series.dashed, series.grey, series.dots);
 }
 
-Legend legend_of(const Panel& panel) {
-  Legend legend;
-  add_names(legend, panel);
-  return legend;
-}
-
-void draw_empty_panel(Canvas& canvas, const Grid& grid, Point corner) {
-  canvas.rectangle(corner, grid.plot_width, grid.plot_height, "void");
-  canvas.text({corner.x + grid.plot_width / 2, corner.y + grid.plot_height / 2 + 4}, "no data",
-              "muted", Anchor::middle);
-}
-
 /// The names of the lines, at the height of their ends or, where they would overlap, moved apart.
 void draw_names(Canvas& canvas, const Panel& panel, const Grid& grid, const Legend& legend,
                 Point corner, const Axis& y) {
@@ -297,8 +274,14 @@ void draw_names(Canvas& canvas, const Panel& panel, const Grid& grid, const Lege
 
 void draw_panel(Canvas& canvas, const Panel& panel, const Grid& grid, const Legend& shared,
                 Point corner) {
-  if (!has_data(panel)) return draw_empty_panel(canvas, grid, corner);
-  const Legend legend = panel.direct_labels ? legend_of(panel) : shared;
+  if (!has_data(panel)) {
+    canvas.rectangle(corner, grid.plot_width, grid.plot_height, "void");
+    canvas.text({corner.x + grid.plot_width / 2, corner.y + grid.plot_height / 2 + 4}, "no data",
+                "muted", Anchor::middle);
+    return;
+  }
+  Legend legend = panel.direct_labels ? Legend() : shared;
+  if (panel.direct_labels) add_names(legend, panel);
   const Axis x{x_range(panel), 0, grid.plot_width};
   const Axis y{y_range(panel), grid.plot_height, 0};
   draw_axes(canvas, panel, grid, corner, x, y);

@@ -52,22 +52,16 @@ std::string progress_line(const ProgressState& state, std::size_t width) {
   constexpr std::size_t widest_bar = 30;
   constexpr std::size_t narrowest_bar = 6;
 
-  std::string before = state.label.empty() ? "" : state.label + ' ';
-  std::string after;
-  const double total = static_cast<double>(state.total);
-  const double fraction =
-      state.total == 0 ? 0 : std::min(static_cast<double>(state.done) / total, 1.0);
-  if (state.total == 0)
-    after = format_count(static_cast<double>(state.done));
-  else
-    after = fmt::format("{:3.0f} %", std::floor(100 * fraction));
-  after += "  " + timing(state);
+  const std::string before = state.label.empty() ? "" : state.label + ' ';
+  const double total = static_cast<double>(std::max<std::size_t>(state.total, 1));
+  const double fraction = std::min(static_cast<double>(state.done) / total, 1.0);
+  std::string after = fmt::format("{:3.0f} %  {}", std::floor(100 * fraction), timing(state));
   if (!state.note.empty()) after += "  " + state.note;
 
   // The bar takes what the texts leave; when that is too little, the note gives way first.
   constexpr std::size_t frame = 3;  // two edges and a blank
   const std::size_t least = display_width(before) + frame + narrowest_bar;
-  if (state.total == 0 || least >= width) return shorten(before + after, width);
+  if (least >= width) return shorten(before + after, width);
   after = shorten(after, width - least);
   const std::size_t room = width - display_width(before) - frame - display_width(after);
   const std::size_t length = std::min(room, widest_bar);

@@ -27,8 +27,8 @@ std::string filled_bar(double fraction, std::size_t width);
 struct ProgressState {
   std::string label = {};
   std::size_t done = 0;
-  std::size_t total = 0;  ///< 0: unknown, and then there is no bar
-  double seconds = 0;     ///< since the start
+  std::size_t total = 0;
+  double seconds = 0;  ///< since the start
   std::string note = {};
 };
 std::string progress_line(const ProgressState& state, std::size_t width);

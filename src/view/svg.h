@@ -1,10 +1,11 @@
-// Internal to the charts: the page they are drawn on. Text, shapes, colours, titles and legend, but
-// nothing that knows what a value or an axis is.
+// Internal to the charts: the page they are drawn on, with its text, shapes, titles and legend
+// (svg.cc), and the way from values to coordinates and to the numbers written at them (axis.cc).
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <functional>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -106,5 +107,55 @@ class Legend {
 
   std::vector<Entry> entries_;
 };
+
+// Values and axes.
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+/// A value written next to its mark.
+std::string value_label(double value);
+
+/// Where a value lies on a scale; NaN where it has no place there. The limits keep differences
+/// and padded ranges finite.
+double on_scale(Scale scale, double value);
+
+/// Where point i of a line lies.
+inline double x_of(const Series& series, std::size_t i) {
+  if (series.x.empty()) return static_cast<double>(i + 1);
+  return i < series.x.size() ? series.x[i] : kNone;
+}
+
+/// An interval of a scale that grows with the values it has to hold.
+struct Range {
+  Scale scale = Scale::linear;
+  double low = std::numeric_limits<double>::infinity();
+  double high = -std::numeric_limits<double>::infinity();
+
+  bool empty() const { return low > high; }
+  void include(double value);
+
+  /// The same, but never empty and never without extent; what has extent gains `padding`, a
+  /// fraction of it, at both ends.
+  Range settled(double padding) const;
+
+  double value_at(double u) const;
+  std::vector<Tick> ticks(int wanted) const;
+};
+
+/// A range laid out from one coordinate to another.
+struct Axis {
+  Range range;
+  double from = 0;
+  double to = 1;
+
+  /// NaN where the value has no place. Far outside is as good as outside, and prints shorter.
+  double at(double value) const;
+
+  /// As many ticks as fit side by side with their labels.
+  std::vector<Tick> ticks_across() const;
+};
+
+/// How many ticks fit on top of each other.
+int ticks_upwards(double height);
 
 }  // namespace kalstream::view::internal

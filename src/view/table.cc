@@ -3,15 +3,91 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <stdexcept>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <numeric>
 
 #include "view/chart.h"
 
 namespace kalstream::view {
+
+// ---- Numbers ------------------------------------------------------------------------------------
+
 namespace {
 
-constexpr std::string_view kBold = "\x1b[1m";
-constexpr std::string_view kPlain = "\x1b[0m";
+/// %g writes "1.000e-05" and "1234."; people do not.
+std::string tidy(std::string number) {
+  std::string exponent;
+  if (const auto e = number.find('e'); e != std::string::npos) {
+    exponent = "e" + std::to_string(std::stoi(number.substr(e + 1)));
+    number.resize(e);
+  }
+  if (number.ends_with('.')) number.pop_back();
+  return number + exponent;
+}
+
+/// `digits` significant digits of 0 ≤ value < 1000, without zeros after the point for whole values.
+std::string short_decimal(double value, int digits) {
+  if (value == std::floor(value)) return fmt::format("{:.0f}", value);
+  const int before_point = value >= 100 ? 3 : value >= 10 ? 2 : 1;
+  return fmt::format("{:.{}f}", value, std::max(digits - before_point, 0));
+}
+
+std::string two_units(std::int64_t count, std::int64_t per_unit, const char* large,
+                      const char* small) {
+  return fmt::format("{} {} {} {}", count / per_unit, large, count % per_unit, small);
+}
+
+}  // namespace
+
+std::string format_number(double value, int digits) {
+  if (std::isnan(value)) return "n/a";
+  if (std::isinf(value)) return value > 0 ? "∞" : "-∞";
+  // Below a million whole digits are all written, "1300" and not "1.30e3", and no others where
+  // these are enough: from 999.95 on four digits have none after the point.
+  const double whole = std::pow(10.0, std::max(digits, 1) - 1) - 0.05;
+  if (std::abs(value) >= whole && std::abs(value) < 999999.5) return fmt::format("{:.0f}", value);
+  return tidy(fmt::format("{:#.{}g}", value, std::max(digits, 1)));
+}
+
+std::string format_seconds(double seconds) {
+  constexpr double longest = 1e12;
+  if (!(seconds >= 0 && seconds <= longest)) return "n/a";
+  if (seconds == 0) return "0 s";
+  if (seconds < 0.9995e-3) return short_decimal(std::round(seconds * 1e7) / 10, 3) + " µs";
+  if (seconds < 0.9995) return short_decimal(std::round(seconds * 1e4) / 10, 3) + " ms";
+  if (seconds < 9.95) return short_decimal(std::round(seconds * 10) / 10, 2) + " s";
+  const auto whole = static_cast<std::int64_t>(std::llround(seconds));
+  if (whole < 60) return fmt::format("{} s", whole);
+  if (whole < 3600) return two_units(whole, 60, "m", "s");
+  if (whole < 86400) return two_units(whole / 60, 60, "h", "m");
+  return two_units(whole / 3600, 24, "d", "h");
+}
+
+std::string format_count(double count) {
+  if (!std::isfinite(count)) return format_number(count);
+  if (std::abs(count) < 999.5) return fmt::format("{:.0f}", count);
+  constexpr std::array units = {"k", "M", "G", "T"};
+  std::size_t unit = 0;
+  double scaled = count / 1000;
+  // 999.5 and not 1000: what rounds to 1000 belongs to the next unit.
+  for (; std::abs(scaled) >= 999.5 && unit + 1 < units.size(); ++unit) scaled /= 1000;
+  const double size = std::abs(scaled);
+  const int decimals = size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2;
+  return fmt::format("{:.{}f} {}", scaled, decimals, units[unit]);
+}
+
+std::string plural(std::size_t n, std::string_view what) {
+  return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
+}
+
+// ---- Text and tables ----------------------------------------------------------------------------
+
+namespace {
+
+constexpr const char* kBold = "\x1b[1m";
+constexpr const char* kPlain = "\x1b[0m";
 constexpr std::string_view kGap = "  ";
 
 bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
@@ -114,24 +190,12 @@ std::string escape_markdown(std::string_view text) {
 
 void Table::set_groups(std::vector<ColumnGroup> groups) {
   std::size_t covered = 0;
-  for (ColumnGroup& group : groups) {
-    if (group.columns == 0 || group.columns > columns_.size() - covered)
-      throw std::invalid_argument(fmt::format(
-          "the column groups of a table of {} columns need at least one column each and no more "
-          "than there are: see \"{}\"",
-          columns_.size(), group.header));
-    covered += group.columns;
-    group.header = one_line(group.header);
-  }
-  if (!groups.empty() && covered < columns_.size())
-    groups.push_back({.header = "", .columns = columns_.size() - covered});
+  for (const ColumnGroup& group : groups) covered += group.columns;
+  if (covered < columns_.size()) groups.push_back({.columns = columns_.size() - covered});
   groups_ = std::move(groups);
 }
 
 void Table::add_row(std::vector<Cell> cells) {
-  if (cells.size() > columns_.size())
-    throw std::invalid_argument(fmt::format("a table of {} columns cannot take a row of {} cells",
-                                            columns_.size(), cells.size()));
   cells.resize(columns_.size(), Cell(""));
   for (Cell& cell : cells) cell.text = one_line(cell.text);
   rows_.push_back(std::move(cells));
@@ -141,59 +205,12 @@ void Table::add_rule() { rows_.emplace_back(); }
 
 namespace {
 
-/// Of neighbouring columns and the gaps between them.
-std::size_t span_width(const std::vector<std::size_t>& widths, std::size_t first,
-                       std::size_t columns) {
-  std::size_t total = columns == 0 ? 0 : kGap.size() * (columns - 1);
-  for (std::size_t c = first; c < first + columns; ++c) total += widths[c];
-  return total;
-}
-
-}  // namespace
-
-std::vector<std::size_t> Table::widths() const {
-  std::vector<std::size_t> widths;
-  for (const Column& column : columns_) widths.push_back(display_width(column.header));
-  for (const auto& row : rows_)
-    for (std::size_t c = 0; c < row.size(); ++c)
-      widths[c] = std::max(widths[c], display_width(row[c].text));
-  std::size_t first = 0;
-  for (const ColumnGroup& group : groups_) {
-    const std::size_t last = first + group.columns - 1;
-    const std::size_t span = span_width(widths, first, group.columns);
-    // A header longer than its columns makes the last of them wider.
-    widths[last] += std::max(display_width(group.header), span) - span;
-    first += group.columns;
-  }
-  return widths;
-}
-
-namespace {
-
 /// Bold covers the text alone, so that escape sequences never count as width.
 std::string padded(const Cell& cell, std::size_t width, Align align, bool colours) {
   const std::size_t room = width - display_width(cell.text);
-  const std::size_t before = align == Align::left ? 0 : align == Align::right ? room : room / 2;
-  std::string text(before, ' ');
-  if (cell.best && colours)
-    text.append(kBold).append(cell.text).append(kPlain);
-  else
-    text += cell.text;
-  return text.append(room - before, ' ');
-}
-
-std::string without_trailing_blanks(std::string line) {
-  line.erase(line.find_last_not_of(' ') + 1);
-  return line;
-}
-
-/// A group's header in the middle of a line that shows which columns it spans.
-std::string spanning(const std::string& header, std::size_t width) {
-  if (header.empty()) return std::string(width, ' ');
-  const std::size_t room = width - display_width(header);
-  if (room < 4) return padded(header, width, Align::centre, false);
-  const std::size_t before = (room - 2) / 2;
-  return repeat("─", before) + ' ' + header + ' ' + repeat("─", room - 2 - before);
+  const std::string text = cell.best && colours ? kBold + cell.text + kPlain : cell.text;
+  const std::string blanks(room, ' ');
+  return align == Align::left ? text + blanks : blanks + text;
 }
 
 std::string markdown_text(const Cell& cell) {
@@ -201,45 +218,29 @@ std::string markdown_text(const Cell& cell) {
   return cell.best && !text.empty() ? "**" + text + "**" : text;
 }
 
-const char* markdown_rule(Align align) {
-  switch (align) {
-    case Align::left:
-      return ":---";
-    case Align::right:
-      return "---:";
-    case Align::centre:
-      return ":---:";
-  }
-  return "---";
-}
-
 }  // namespace
 
 std::string Table::to_text(bool colours) const {
-  const auto width = widths();
-  const std::size_t total = span_width(width, 0, columns_.size());
-  const auto rule = [&](std::string_view mark) { return repeat(mark, total) + '\n'; };
+  std::vector<std::size_t> width;
+  for (const Column& column : columns_) width.push_back(display_width(column.header));
+  for (const auto& row : rows_)
+    for (std::size_t c = 0; c < row.size(); ++c)
+      width[c] = std::max(width[c], display_width(row[c].text));
+  const std::size_t gaps = kGap.size() * (std::max<std::size_t>(columns_.size(), 1) - 1);
+  const std::size_t total = std::accumulate(width.begin(), width.end(), gaps);
 
+  const auto rule = [&](std::string_view mark) { return repeat(mark, total) + '\n'; };
   const auto line = [&](const auto& cell_of) {
     std::string cells;
     for (std::size_t c = 0; c < columns_.size(); ++c) {
       if (c > 0) cells += kGap;
       cells += padded(cell_of(c), width[c], columns_[c].align, colours);
     }
-    return without_trailing_blanks(std::move(cells)) + '\n';
+    cells.erase(cells.find_last_not_of(' ') + 1);
+    return cells + '\n';
   };
 
   std::string text = rule("━");
-  if (!groups_.empty()) {
-    std::string headers;
-    std::size_t first = 0;
-    for (const ColumnGroup& group : groups_) {
-      if (first > 0) headers += kGap;
-      headers += spanning(group.header, span_width(width, first, group.columns));
-      first += group.columns;
-    }
-    text += without_trailing_blanks(std::move(headers)) + '\n';
-  }
   text += line([&](std::size_t c) { return Cell(columns_[c].header); });
   text += rule("─");
   for (const auto& row : rows_)
@@ -261,7 +262,7 @@ std::string Table::to_markdown() const {
   std::string text = "|";
   for (const std::string& header : headers) text += " " + markdown_text(header) + " |";
   text += "\n|";
-  for (const Column& column : columns_) text += std::string(markdown_rule(column.align)) + "|";
+  for (const Column& column : columns_) text += column.align == Align::left ? ":---|" : "---:|";
   text += '\n';
   for (const auto& row : rows_) {
     if (row.empty()) continue;
@@ -276,7 +277,6 @@ std::string Table::html_class(std::size_t column) const {
   std::string names;
   if (column == 0) names += " key";
   if (columns_[column].align == Align::right) names += " right";
-  if (columns_[column].align == Align::centre) names += " centre";
   std::size_t first = 0;
   for (const ColumnGroup& group : groups_) {
     if (first == column && first > 0) names += " start";

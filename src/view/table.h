@@ -20,6 +20,9 @@ std::string format_seconds(double seconds);
 /// Three significant digits from a thousand on: "999", "12.3 k", "4.56 M".
 std::string format_count(double count);
 
+/// "1 row", "3 rows".
+std::string plural(std::size_t n, std::string_view what);
+
 // UTF-8.
 
 /// Bytes of the code point `text` begins with; 0 where it is empty or not valid UTF-8.
@@ -40,7 +43,7 @@ std::string escape_markdown(std::string_view text);
 
 // Tables.
 
-enum class Align { left, right, centre };
+enum class Align { left, right };
 
 struct Column {
   std::string header = {};
@@ -68,12 +71,11 @@ class Table {
  public:
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
-  /// From the first column on; columns left over stand alone. Markdown has no such headers: there
-  /// "NSE" of the group "kin8nm" is "kin8nm NSE". Throws std::invalid_argument if a group has no
-  /// columns or the groups have too many.
+  /// From the first column on; columns left over stand alone. Text for terminals does not show
+  /// them; Markdown has no such headers: there "NSE" of the group "kin8nm" is "kin8nm NSE".
   void set_groups(std::vector<ColumnGroup> groups);
 
-  /// Missing cells at the end stay empty; throws std::invalid_argument if there are too many.
+  /// Missing cells at the end stay empty.
   void add_row(std::vector<Cell> cells);
 
   /// A thin line between the rows before and after; Markdown has none.
@@ -83,12 +85,11 @@ class Table {
   std::string to_text(bool colours = false) const;
   std::string to_markdown() const;
 
-  /// A table element. Classes, all without a style of their own: right and centre; key for the
-  /// first column; start for the first column of a group. Each rule begins a new tbody.
+  /// A table element. Classes, all without a style of their own: right; key for the first
+  /// column; start for the first column of a group. Each rule begins a new tbody.
   std::string to_html() const;
 
  private:
-  std::vector<std::size_t> widths() const;
   std::string html_header() const;
   std::string html_class(std::size_t column) const;
 

@@ -1,79 +1,56 @@
-#include "view/text_chart.h"
-
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "view/svg.h"
 #include "view/table.h"
 
 namespace kalstream::view {
 namespace {
 
-constexpr double infinite = std::numeric_limits<double>::infinity();
+using internal::Range;
 
-struct TextLimits {
-  double low = infinite;
-  double high = -infinite;
+// What stands in a place of the chart, if not a line by its number.
+constexpr int empty = -2;
+constexpr int band = -1;
 
-  void add(double v) {
-    if (!std::isfinite(v)) return;
-    low = std::min(low, v);
-    high = std::max(high, v);
-  }
-  // At 0, 1, … places − 1.
-  std::size_t place(double v, std::size_t places) const {
-    const double part = high > low ? (v - low) / (high - low) : 0.5;
-    return static_cast<std::size_t>(
-        std::lround(std::clamp(part, 0.0, 1.0) * static_cast<double>(places - 1)));
-  }
-};
-
-/// What stands in each place: nothing, a band, or a line by its number.
-class TextGrid {
- public:
-  TextGrid(std::size_t width, std::size_t height) : width_(width), cells_(width * height, empty) {}
-
-  static constexpr int empty = -2;
-  static constexpr int band = -1;
-
-  int& at(std::size_t x, std::size_t y) { return cells_[y * width_ + x]; }
-
- private:
-  std::size_t width_;
-  std::vector<int> cells_;
-};
-
-double x_at(const Series& s, std::size_t k) {
-  return s.x.empty() ? static_cast<double>(k + 1) : s.x[k];
+/// The place of a value among 0, 1, … places − 1.
+std::size_t place_of(double v, const Range& range, std::size_t places) {
+  const double part = range.high > range.low ? (v - range.low) / (range.high - range.low) : 0.5;
+  return static_cast<std::size_t>(
+      std::lround(std::clamp(part, 0.0, 1.0) * static_cast<double>(places - 1)));
 }
 
 }  // namespace
 
 std::string text_chart(const Panel& panel, const TextChartStyle& style) {
-  TextLimits x;
-  TextLimits y;
+  Range x;
+  Range y;
   for (const Series& s : panel.series)
     for (std::size_t k = 0; k < s.y.size(); ++k) {
-      if (std::isfinite(s.y[k])) x.add(x_at(s, k));
-      y.add(s.y[k]);
-      if (k < s.low.size()) y.add(s.low[k]);
-      if (k < s.high.size()) y.add(s.high[k]);
+      if (std::isfinite(s.y[k])) x.include(internal::x_of(s, k));
+      y.include(s.y[k]);
+      if (k < s.low.size()) y.include(s.low[k]);
+      if (k < s.high.size()) y.include(s.high[k]);
     }
   if (panel.y_low) y.low = *panel.y_low;
   if (panel.y_high) y.high = *panel.y_high;
-  if (!(x.low <= x.high) || !(y.low <= y.high)) return "no data\n";
+  if (x.empty() || y.empty()) return "no data\n";
 
   const std::string top = format_number(y.high, 4);
   const std::string bottom = format_number(y.low, 4);
   const std::size_t margin = std::max(display_width(top), display_width(bottom)) + 1;
   const std::size_t width = std::max<std::size_t>(style.width, margin + 12) - margin - 1;
   const std::size_t height = std::max<std::size_t>(style.height, 3);
-  TextGrid grid(width, height);
+  std::vector<int> grid(width * height, empty);
+  const auto at = [&](std::size_t column, std::size_t row) -> int& {
+    return grid[row * width + column];
+  };
   // Between neighbours lie as many columns as it takes; bands first, for lines lie upon them.
   const auto each_column = [&](const Series& s, const auto& draw) {
     for (std::size_t k = 0; k < s.y.size(); ++k) {
-      const std::size_t to = x.place(x_at(s, k), width);
-      const std::size_t from = k == 0 ? to : std::min(to, x.place(x_at(s, k - 1), width) + 1);
+      const std::size_t to = place_of(internal::x_of(s, k), x, width);
+      const std::size_t from =
+          k == 0 ? to : std::min(to, place_of(internal::x_of(s, k - 1), x, width) + 1);
       for (std::size_t column = from; column <= to; ++column) {
         const double part = static_cast<double>(to - column) /
                             static_cast<double>(std::max<std::size_t>(1, to - from + 1));
@@ -90,14 +67,14 @@ std::string text_chart(const Panel& panel, const TextChartStyle& style) {
       const double low = between(s.low, k, part);
       const double high = between(s.high, k, part);
       if (!std::isfinite(low) || !std::isfinite(high)) return;
-      for (std::size_t v = y.place(low, height); v <= y.place(high, height); ++v)
-        grid.at(column, v) = TextGrid::band;
+      for (std::size_t v = place_of(low, y, height); v <= place_of(high, y, height); ++v)
+        at(column, v) = band;
     });
   for (std::size_t n = 0; n < panel.series.size(); ++n)
     each_column(panel.series[n], [&](std::size_t column, std::size_t k, double part) {
       const double value = between(panel.series[n].y, k, part);
       if (value >= y.low && value <= y.high)
-        grid.at(column, y.place(value, height)) = static_cast<int>(n);
+        at(column, place_of(value, y, height)) = static_cast<int>(n);
     });
 
   const auto coloured = [&](const char* code, const char* text) {
@@ -109,11 +86,11 @@ std::string text_chart(const Panel& panel, const TextChartStyle& style) {
     text += std::string(margin - 1 - display_width(label), ' ') + label + " ┤";
     std::string line;
     for (std::size_t column = 0; column < width; ++column) {
-      const int what = grid.at(column, row);
-      line += what == TextGrid::empty  ? " "
-              : what == TextGrid::band ? coloured("2;36", "░")
-              : what == 0              ? coloured("2", "·")
-                                       : coloured("1;36", "•");
+      const int what = at(column, row);
+      line += what == empty  ? " "
+              : what == band ? coloured("2;36", "░")
+              : what == 0    ? coloured("2", "·")
+                             : coloured("1;36", "•");
     }
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + '\n';

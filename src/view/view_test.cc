@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <functional>
 #include <limits>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -295,20 +294,17 @@ TEST(LineChart, LongSeriesMakeSmallFiles) {
 
 TEST(BarChart, WritesValuesAndSurvivesAnything) {
   BarPanel panel;
-  panel.groups = {{"a & b", {{"one", 0.25, 0.2, 0.3}, {"two", -1.5}}}, {"c", {}}};
+  panel.groups = {{"a & b", {{"one", 0.25}, {"two", -1.5}}}, {"c", {}}};
   const std::string svg = bar_chart(panel, {.title = "Bars"});
   expect_sound(svg);
   EXPECT_TRUE(contains(svg, ">0.250</text>"));
   EXPECT_TRUE(contains(svg, ">−1.50</text>"));
   EXPECT_TRUE(contains(svg, ">a &amp; b</text>"));
-  for (const Scale scale : {Scale::linear, Scale::log}) {
-    BarPanel odd;
-    odd.x_scale = scale;
+  BarPanel odd;
+  expect_sound(bar_chart(odd));
+  for (const double value : {0.0, 1.0, -1.0, 1e-300, 1e290}) {
+    odd.groups.push_back({"", {{"", value}}});
     expect_sound(bar_chart(odd));
-    for (const double value : {0.0, 1.0, -1.0, 1e-300, 1e290}) {
-      odd.groups.push_back({"", {{"", value}}});
-      expect_sound(bar_chart(odd));
-    }
   }
   panel.groups = {{"failed", {{"", kNan}}}};
   EXPECT_TRUE(contains(bar_chart(panel), ">n/a</text>"));
@@ -318,16 +314,12 @@ TEST(HeatMap, FramesTheBestCell) {
   HeatMap map;
   map.x_ticks = {"1", "2", "3"};
   map.y_ticks = {"a", "b"};
-  map.values = {3, 2, kNan, 0.5, 4, 0};
-  map.value_scale = Scale::log;
+  map.values = {3, 2, kNan, 0.5, 4, kNan};
   const std::string svg = heat_map(map);
   expect_sound(svg);
   EXPECT_EQ(count(svg, "class=\"frame\""), 1u);
   EXPECT_TRUE(contains(svg, "on-light strong\" text-anchor=\"middle\">0.500<"));
-  EXPECT_EQ(count(svg, ">×</text>"), 2u);  // NaN, and zero on a log scale
-
-  map.smaller_is_better = false;
-  EXPECT_TRUE(contains(heat_map(map), "strong\" text-anchor=\"middle\">4.00<"));
+  EXPECT_EQ(count(svg, ">×</text>"), 2u);
 }
 
 TEST(HeatMap, SurvivesDegenerateData) {
@@ -335,12 +327,10 @@ TEST(HeatMap, SurvivesDegenerateData) {
   HeatMap map;
   map.x_ticks = {"only"};
   map.y_ticks = {"one"};
-  for (const Scale scale : {Scale::linear, Scale::log})
-    for (const auto& values : std::vector<std::vector<double>>{{}, {kNan}, {0}, {7}, {1, 2, 3}}) {
-      map.value_scale = scale;
-      map.values = values;
-      expect_sound(heat_map(map));
-    }
+  for (const auto& values : std::vector<std::vector<double>>{{}, {kNan}, {0}, {7}, {1, 2, 3}}) {
+    map.values = values;
+    expect_sound(heat_map(map));
+  }
 }
 
 // ---- Numbers ------------------------------------------------------------------------------------
@@ -436,11 +426,10 @@ TEST(Table, Markdown) {
 }
 
 TEST(Table, CellsCannotBreakTheLayout) {
-  Table table({{"a"}, {"b", Align::centre}});
+  Table table({{"a"}, {"b"}});
   table.add_row({"x|y\nz"});
   EXPECT_EQ(std::ranges::count(table.to_text(), '\n'), 5);
   EXPECT_TRUE(contains(table.to_markdown(), "| x\\|y z |  |\n"));
-  EXPECT_THROW(table.add_row({"1", "2", "3"}), std::invalid_argument);
 }
 
 // ---- Progress -----------------------------------------------------------------------------------
@@ -544,8 +533,7 @@ TEST(ProgressLine, FitsAnyWidth) {
   EXPECT_TRUE(contains(line, " 43 %  12 s, 16 s left  EKF"));
 }
 
-TEST(ProgressLine, OfUnknownOrExceededTotals) {
-  EXPECT_EQ(progress_line({"rows", 12345, 0, 2, ""}, 80), "rows 12.3 k  2 s");
+TEST(ProgressLine, OfExceededTotals) {
   EXPECT_TRUE(contains(progress_line({"", 20, 10, 2, ""}, 80), "100 %  2 s"));
 }
 

@@ -187,15 +187,4 @@ Joints forward_dynamics(const Arm& arm, const ArmState& state, const Joints& tau
   return solve(mass_matrix(arm, state.q), b);
 }
 
-// U = Σ m g zᵀc.
-double potential_energy(const Arm& arm, const Joints& q) {
-  const auto frames = frames_of(arm, q);
-  double U = 0;
-  for (std::size_t i = 0; i < arm_joints; ++i) {
-    const Vec3 c = frames[i + 1].p + frames[i + 1].to_base(arm.links[i].r);
-    U += arm.links[i].m * arm.gravity * c.z;
-  }
-  return U;
-}
-
 }  // namespace kalstream

@@ -72,7 +72,4 @@ Joints forward_dynamics(const Arm& arm, const ArmState& state, const Joints& tau
 /// M(q), symmetric and positive definite.
 JointMatrix mass_matrix(const Arm& arm, const Joints& q);
 
-/// U(q) in J, zero with all centres of mass at the height of the base.
-double potential_energy(const Arm& arm, const Joints& q);
-
 }  // namespace kalstream
