@@ -8,8 +8,8 @@ import warnings
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
-from ._learner import Array, Learner
-from ._numpy import np
+from ._learner import Learner
+from ._numpy import Array, np
 
 LARGEST = 1e100  # a learner refuses inputs beyond
 

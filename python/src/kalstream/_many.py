@@ -7,8 +7,8 @@ import os
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
-from . import _core, _data
-from ._evaluation import Run, check, prepare, run_of
+from . import _data
+from ._evaluation import Run, check, prepare, run_learners
 from ._learner import _size
 from ._numpy import np
 
@@ -89,24 +89,18 @@ def run_many(
     for first in range(0, len(named), at_once):
         part = named[first : first + at_once]
         prepared = [_prepare(name, X, target, learner, arguments) for name, X, target in part]
-        raw = _core.run_many(
-            [made for made, _, _ in prepared],
-            [stream.data for _, stream, _ in prepared],
-            [options for _, _, options in prepared],
-            jobs,
-        )
-        for (name, _, _), (made, stream, _), one in zip(part, prepared, raw):
-            runs[name] = run_of(one, made if keep_learners else None, made.expert_names, stream)
+        for (name, _, _), run in zip(part, run_learners(prepared, jobs)):
+            runs[name] = run if keep_learners else dataclasses.replace(run, learner=None)
     return Runs(runs)
 
 
 def _prepare(name: Hashable, X: Any, y: Any, learner: str, arguments: dict[str, Any]) -> Any:
     try:
-        made, stream, options = prepare(X, y, learner, **arguments)
-        check(made, stream)
+        made, source = prepare(X, y, learner, **arguments)
+        check(made, source)
     except (TypeError, ValueError) as error:
         raise type(error)(f"series {name!r}: {error}") from None
-    return made, stream, options
+    return made, source
 
 
 Series = tuple[Hashable, Any, Any]  # name, X, y

@@ -18,7 +18,8 @@ from river.conf import Interval
 from river.time_series.base import Forecaster as _Forecaster
 
 from ._features import FeatureLearner
-from ._learner import Array, Learner, Option
+from ._learner import Learner, Option
+from ._numpy import Array
 
 __all__ = ["Classifier", "Forecaster", "MultiTargetRegressor", "Regressor"]
 
