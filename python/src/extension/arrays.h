@@ -8,6 +8,8 @@
 #include <span>
 #include <vector>
 
+#include "core/archive.h"
+
 namespace kalstream::python {
 
 namespace nb = nanobind;
@@ -48,5 +50,21 @@ void forget_numpy();
 using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 inline std::span<const double> span_of(const Matrix& m) { return {m.data(), m.size()}; }
+
+inline std::span<const std::byte> view_of(const nb::bytes& bytes) {
+  return {static_cast<const std::byte*>(bytes.data()), bytes.size()};
+}
+
+inline nb::bytes bytes_of(std::span<const std::byte> bytes) {
+  return nb::bytes(bytes.data(), bytes.size());
+}
+
+/// All that something knows (exchange), as bytes.
+nb::bytes exchanged(auto& self) {
+  std::vector<std::byte> bytes;
+  Archive archive(bytes);
+  self.exchange(archive);
+  return bytes_of(bytes);
+}
 
 }  // namespace kalstream::python

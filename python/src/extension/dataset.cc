@@ -88,7 +88,8 @@ void bind_dataset(nb::module_& m) {
       .def_rw("time", &FieldChoice::time)
       .def_rw("id", &FieldChoice::id)
       .def_rw("key", &FieldChoice::key)
-      .def_rw("task", &FieldChoice::task);
+      .def_rw("task", &FieldChoice::task)
+      .def_rw("classes", &FieldChoice::classes);
   nb::class_<Dataset>(m, "Dataset")
       .def_static("from_arrays", from_arrays, nb::arg("X").noconvert(), nb::arg("y").noconvert())
       .def_static("from_columns", from_columns, nb::arg("columns"), nb::arg("choice"),

@@ -104,6 +104,14 @@ void put_classes(nb::dict& d, const ClassResult& of, std::size_t rows) {
   d["reliability"] = reliability;
 }
 
+/// In the words of Python, without the step between rows, which results have.
+std::vector<std::string> remarks_of(const RunResult& run) {
+  std::vector<std::string> texts;
+  for (const std::string& text : run.remarks)
+    if (text.find("the step between samples is") == text.npos) texts.push_back(in_python(text));
+  return texts;
+}
+
 /// As kalstream.Run has it, but for what the dataset and the learner tell.
 nb::dict dict_of(RunResult&& run, const Dataset& data, const LearnerOptions& options) {
   using R = RunResult;
@@ -116,13 +124,14 @@ nb::dict dict_of(RunResult&& run, const Dataset& data, const LearnerOptions& opt
   put(d, run, "nse", &R::nse, "rmse", &R::rmse, "mae", &R::mae, "knse", &R::knse, "log_loss",
       &R::log_loss, "scored", &R::scored, "missing_targets", &R::missing_targets, "skipped_rows",
       &R::skipped_rows, "late_labels", &R::late_labels, "passed_steps", &R::passed_steps, "periods",
-      &R::periods, "remarks", &R::remarks, "rejected_updates", &R::rejected_updates,
-      "update_fraction", &R::update_fraction, "seconds", &R::seconds, "final_weights", &R::weights);
+      &R::periods, "rejected_updates", &R::rejected_updates, "update_fraction", &R::update_fraction,
+      "seconds", &R::seconds, "final_weights", &R::weights);
   put(d, run.bounds);
   d["median_width"] = run.bounds.median_width;
   nb::list targets;
   for (const TargetScore& score : run.targets) targets.append(dict_of(score));
   d["targets"] = targets;
+  d["remarks"] = remarks_of(run);
   d["untimely_rows"] = run.untimely_rows();
   d["step"] = has_clock ? run.timelines.front().clock.text() : "";
   d["held"] = std::accumulate(run.held.begin(), run.held.end(), std::size_t{0});
@@ -233,7 +242,7 @@ nb::tuple look_ahead(PyLearner& held, const Dataset& data, EvaluationOptions opt
   nb::list all;
   for (Outlook& outlook : outlooks.take(result))
     all.append(dict_of(std::move(outlook), data, options.horizon));
-  return nb::make_tuple(all, result.remarks);
+  return nb::make_tuple(all, remarks_of(result));
 }
 
 nb::dict dict_of(const Summary& s) {

@@ -25,10 +25,6 @@
 namespace kalstream::python {
 namespace {
 
-std::span<const std::byte> bytes_in(const nb::bytes& bytes) {
-  return {static_cast<const std::byte*>(bytes.data()), bytes.size()};
-}
-
 LearnerOptions options_named(const std::string& name, const std::string& preset) {
   if (preset.empty()) return {.network = {}, .rule = rule_named(name)};
   if (preset.find(':') == std::string::npos)
@@ -103,10 +99,10 @@ PyLearner make_learner(const std::string& name, std::size_t inputs, std::size_t 
 /// gave.
 PyLearner read_learner(const nb::bytes& snapshot, std::optional<double> coverage,
                        const nb::bytes& intervals) {
-  Learnt learnt = learnt_of(bytes_in(snapshot));
+  Learnt learnt = learnt_of(view_of(snapshot));
   CalibratedLearner learner(std::move(learnt.learner), {.coverage = coverage.value_or(0)});
   if (coverage && intervals.size() > 0) {
-    Archive archive(bytes_in(intervals));
+    Archive archive(view_of(intervals));
     learner.exchange(archive);
   }
   return {std::move(learner), std::move(learnt.schema)};
@@ -190,16 +186,8 @@ nb::object forecast(PyLearner& self, std::size_t horizon, nb::handle X) {
   return array_of(std::move(d_hat), {horizon, l.outputs()});
 }
 
-nb::bytes intervals_to_bytes(const PyLearner& self) {
-  std::vector<std::byte> bytes;
-  Archive archive(bytes);
-  self.calibrated().exchange(archive);
-  return nb::bytes(bytes.data(), bytes.size());
-}
-
 nb::bytes to_bytes(PyLearner& self) {
-  const auto bytes = save(self.learner(), self.names().schema());
-  return nb::bytes(bytes.data(), bytes.size());
+  return bytes_of(save(self.learner(), self.names().schema()));
 }
 
 void write(PyLearner& self, const std::string& path) {
@@ -345,7 +333,7 @@ void bind_learner(nb::module_& m) {
             self.last.reset();
           },
           "Back to the state after construction.")
-      .def("intervals_to_bytes", intervals_to_bytes)
+      .def("intervals_to_bytes", [](const PyLearner& self) { return exchanged(self.calibrated()); })
       .def_prop_ro(
           "coverage",
           [](PyLearner& self) -> std::optional<double> {

@@ -37,8 +37,20 @@ Texts usual_targets(std::size_t count) {
   return names;
 }
 
-[[noreturn]] void fail_names(const char* what, const Texts& known, const Texts& given,
-                             const Texts& lacking, const Texts& unknown) {
+Texts beyond(const Texts& names, const Texts& others) {
+  Texts left;
+  for (const std::string& name : names)
+    if (std::ranges::find(others, name) == others.end()) left.push_back(name);
+  return left;
+}
+
+/// Throws, naming both sides, if known names are not among those that are given. Others may be
+/// there if they are permitted.
+void require_names(const char* what, const Texts& known, const Texts& given,
+                   const Texts& permitted = {}) {
+  const Texts lacking = beyond(known, given);
+  const Texts unknown = beyond(beyond(given, known), permitted);
+  if (lacking.empty() && unknown.empty()) return;
   std::string text = std::string(what) + ": ";
   if (!lacking.empty())
     text += list_of(lacking) + (lacking.size() == 1 ? " is" : " are") + " missing";
@@ -47,10 +59,6 @@ Texts usual_targets(std::size_t count) {
   text += "; the learner has " + list_of(known) + ", given: " + list_of(given);
   if (!unknown.empty()) text += did_you_mean(unknown.front(), lacking.empty() ? known : lacking);
   throw nb::value_error(text.c_str());
-}
-
-bool has(const Texts& names, const std::string& name) {
-  return std::ranges::find(names, name) != names.end();
 }
 
 }  // namespace
@@ -127,20 +135,13 @@ bool Names::has_categories() const {
 void Names::require_inputs() const {
   const auto& fields = schema().fields;
   const auto given = record_.fields();
-  Texts lacking;
-  Texts unknown;
-  for (std::size_t k = 0; k < fields.size(); ++k) {
-    std::size_t at = k;
-    if (fields[k].role == Role::input && record_.find(fields[k].name, at) == nullptr)
-      lacking.push_back(fields[k].name);
-  }
-  for (std::size_t k = 0; k < given.size(); ++k) {
-    if (k < fields.size() && fields[k].name == given[k].name) continue;
-    if (std::ranges::find(fields, given[k].name, &Schema::Field::name) == fields.end())
-      unknown.push_back(given[k].name);
-  }
-  if (!lacking.empty() || !unknown.empty())
-    fail_names("x", schema().names(Role::input), names_of(record_), lacking, unknown);
+  const auto [field, other] =
+      std::ranges::mismatch(fields, given, {}, &Schema::Field::name, &Record::Field::name);
+  const auto is_input = [](const Schema::Field& f) { return f.role == Role::input; };
+  if (other == given.end() && std::none_of(field, fields.end(), is_input)) return;
+  Texts all;
+  for (const Schema::Field& f : fields) all.push_back(f.name);
+  require_names("x", schema().names(Role::input), names_of(record_), all);
 }
 
 std::span<const double> Names::inputs(nb::handle x, bool keeps, nb::handle y, bool with_target) {
@@ -165,14 +166,7 @@ std::span<const double> Names::targets(nb::handle y) {
   if (!reader_) throw nb::value_error("y has names, x has none; name both or none of them");
   if (targets_are_open_) name_targets(y);
   const Texts known = schema().target_names();
-  const Texts given = names_of(record);
-  Texts lacking;
-  Texts unknown;
-  for (const std::string& name : known)
-    if (!has(given, name)) lacking.push_back(name);
-  for (const std::string& name : given)
-    if (!has(known, name)) unknown.push_back(name);
-  if (!lacking.empty() || !unknown.empty()) fail_names("y", known, given, lacking, unknown);
+  require_names("y", known, names_of(record));
   targets_.clear();
   for (const std::string& name : known) {
     std::size_t at = 0;
@@ -205,11 +199,13 @@ std::vector<double> Names::table(const nb::list& columns, std::size_t& rows) {
 }
 
 std::string in_python(std::string message) {
-  for (const std::string name : {"target", "inputs", "category", "time"}) {
-    const std::string option = "--" + name;
-    for (std::size_t at = message.find(option); at != message.npos; at = message.find(option, at))
-      message.replace(at, option.size(), name + '=');
-  }
+  constexpr std::pair<std::string_view, std::string_view> words[] = {
+      {"--target", "target="}, {"--inputs", "inputs="},    {"--category", "category="},
+      {"--time", "time="},     {"--key", "key="},          {"--classes", "classes="},
+      {"--task ", "task="},    {"--missing ", "missing="}, {"--future", "future="}};
+  for (const auto& [option, word] : words)
+    for (auto at = message.find(option); at != message.npos; at = message.find(option, at))
+      message.replace(at, option.size(), word);
   return message;
 }
 

@@ -32,6 +32,7 @@ Answer = dict[str, Any]
 LOCAL = "http://127.0.0.1:8080"
 JSON = "application/json"  # types of content
 LINES = "application/x-ndjson"
+BYTES = "application/octet-stream"
 
 
 class ServerError(Exception):
@@ -61,10 +62,10 @@ class Call(Generic[T]):
 
     method: str
     path: str
-    read: Callable[[bytes], T]
     body: bytes | None = None
     content: str = ""  # type of the body
     accept: str = ""  # type of the answer
+    read: Callable[[bytes], Any] = json.loads
 
     @property
     def headers(self) -> dict[str, str]:
@@ -74,12 +75,6 @@ class Call(Generic[T]):
 
 def _nothing(body: bytes) -> None:
     return None
-
-
-def _object(body: bytes) -> dict[str, Any]:
-    value = json.loads(body)
-    assert isinstance(value, dict)
-    return value
 
 
 def _lines(body: bytes) -> list[Answer]:
@@ -97,10 +92,7 @@ def _plain(value: Any) -> Any:
 
 def encode(sample: Sample) -> str:
     """A sample as one line of JSON; numbers that are not (NaN) are missing."""
-    known = {
-        name: None if isinstance(value, float) and math.isnan(value) else value
-        for name, value in sample.items()
-    }
+    known = {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in sample.items()}
     return json.dumps(known, default=_plain, allow_nan=False, separators=(",", ":"))
 
 
@@ -187,46 +179,46 @@ class Calls:
     @call
     def streams(self) -> Call[list[dict[str, Any]]]:
         """All streams, each with its samples, errors, rate and so on."""
-        return Call("GET", "/api/v1/streams", lambda body: _object(body)["streams"])
+        return Call("GET", "/api/v1/streams", read=lambda body: json.loads(body)["streams"])
 
     @call
     def create(self, /, stream: str, **options: Any) -> Call[dict[str, Any]]:
         """Makes a stream, with options of `kalstream stream`: learner, target, key, interval, horizon, …"""
-        return Call("PUT", stream_path(stream), _object, json.dumps(options).encode(), JSON)
+        return Call("PUT", stream_path(stream), json.dumps(options).encode(), JSON)
 
     @call
     def describe(self, stream: str) -> Call[dict[str, Any]]:
         """One stream, with its options, fields and scores."""
-        return Call("GET", stream_path(stream), _object)
+        return Call("GET", stream_path(stream))
 
     @call
     def delete(self, stream: str) -> Call[None]:
         """Deletes a stream with all it has learnt."""
-        return Call("DELETE", stream_path(stream), _nothing)
+        return Call("DELETE", stream_path(stream), read=_nothing)
 
     @call
     def reset(self, stream: str) -> Call[None]:
         """The stream begins again, with the same options and nothing learnt."""
-        return Call("POST", stream_path(stream, "/reset"), _nothing, b"")
+        return Call("POST", stream_path(stream, "/reset"), b"", read=_nothing)
 
     # Samples
 
     @call
     def send(self, stream: str, sample: Sample) -> Call[Answer]:
         """One sample; it is predicted, answered, and learnt if it has its target."""
-        return Call("POST", stream_path(stream, "/samples"), _object, encode(sample).encode(), JSON)
+        return Call("POST", stream_path(stream, "/samples"), encode(sample).encode(), JSON)
 
     @call
     def label(self, stream: str, id: str | int, targets: Sample) -> Call[Answer]:
         """Targets of an earlier sample that had this id, {"y": 3.4}; with a key, its field as well."""
         sample = encode({**targets, "id": id})
-        return Call("POST", stream_path(stream, "/samples"), _object, sample.encode(), JSON)
+        return Call("POST", stream_path(stream, "/samples"), sample.encode(), JSON)
 
     @call
     def send_batch(self, stream: str, samples: Iterable[Sample]) -> Call[list[Answer]]:
         """Samples in one request; their answers, in order."""
         body = "".join(encode(sample) + "\n" for sample in samples).encode()
-        return Call("POST", stream_path(stream, "/samples"), _lines, body, LINES)
+        return Call("POST", stream_path(stream, "/samples"), body, LINES, read=_lines)
 
     @call
     def forecast(
@@ -240,34 +232,34 @@ class Calls:
         """What comes next, with inputs known ahead in future; nothing is learnt."""
         body = b"" if future is None else f"[{','.join(encode(sample) for sample in future)}]".encode()
         path = stream_path(stream, "/forecast", horizon=horizon, key=key)
-        return Call("POST", path, lambda answer: _object(answer)["forecast"], body, JSON if body else "")
+        return Call("POST", path, body, JSON if body else "", read=lambda answer: json.loads(answer)["forecast"])
 
     # Models
 
     @call
     def _models(self, /, stream: str, **query: Any) -> Call[dict[str, Any]]:
-        return Call("GET", stream_path(stream, "/models", limit=100, **query), _object)
+        return Call("GET", stream_path(stream, "/models", limit=100, **query))
 
     @call
     def snapshot(self, stream: str, *, key: str | None = None) -> Call[bytes]:
         """All that a model has learnt; `kalstream.Learner.load` reads it."""
-        return Call("GET", stream_path(stream, "/snapshot", key=key), bytes)
+        return Call("GET", stream_path(stream, "/snapshot", key=key), read=bytes)
 
     @call
     def learner(self, stream: str, *, key: str | None = None) -> Call[Learner]:
         """A copy of a stream's learner, to go on with here."""
-        return Call("GET", stream_path(stream, "/snapshot", key=key), Learner.load)
+        return Call("GET", stream_path(stream, "/snapshot", key=key), read=Learner.load)
 
     @call
     def restore(self, stream: str, source: Learner | bytes, *, key: str | None = None) -> Call[None]:
         """The model begins from a learner or a snapshot."""
         body = source.to_bytes() if isinstance(source, Learner) else bytes(source)
-        return Call("PUT", stream_path(stream, "/snapshot", key=key), _nothing, body, "application/octet-stream")
+        return Call("PUT", stream_path(stream, "/snapshot", key=key), body, BYTES, read=_nothing)
 
     @call
     def forget(self, stream: str, *, key: str | None = None) -> Call[None]:
         """Forgets the model of a key."""
-        return Call("DELETE", stream_path(stream, "/models", key=key), _nothing)
+        return Call("DELETE", stream_path(stream, "/models", key=key), read=_nothing)
 
     # Looking
 
@@ -276,18 +268,18 @@ class Calls:
         self, stream: str, *, key: str | None = None, target: str | None = None, points: int = 2000
     ) -> Call[dict[str, Any]]:
         """The newest points in columns, with forecast, weights of experts and errors."""
-        return Call("GET", stream_path(stream, "/history", key=key, target=target, points=points), _object)
+        return Call("GET", stream_path(stream, "/history", key=key, target=target, points=points))
 
     @call
     def metrics(self) -> Call[str]:
         """What Prometheus would read."""
-        return Call("GET", "/metrics", bytes.decode)
+        return Call("GET", "/metrics", read=bytes.decode)
 
 
 def events(stream: str | None, key: str | None, target: str | None) -> Call[bytes]:
     """An answer that goes on; EventReader reads it."""
     path = _asked("/api/v1/events", stream=stream, key=key, target=target)
-    return Call("GET", path, bytes, accept="text/event-stream")
+    return Call("GET", path, accept="text/event-stream")
 
 
 def batches(samples: Iterable[Sample], size: int) -> Iterator[list[Sample]]:
@@ -329,29 +321,20 @@ class EventReader:
 
     def __init__(self) -> None:
         self._rest = b""
-        self._name = "message"
-        self._data: list[str] = []
         self._id: str | None = None
 
     def read(self, part: bytes) -> Iterator[Event]:
-        *lines, self._rest = (self._rest + part).split(b"\n")
-        for line in lines:
-            event = self._line(line)
-            if event is not None:
-                yield event
-
-    def _line(self, line: bytes) -> Event | None:
-        text = line.decode("utf-8").rstrip("\r\n")
-        if text == "":
-            name, data = self._name, "\n".join(self._data)
-            self._name, self._data = "message", []
-            return Event(name, json.loads(data), self._id) if data else None
-        what, _, value = text.partition(":")
-        value = value.removeprefix(" ")
-        if what == "event":
-            self._name = value
-        elif what == "data":
-            self._data.append(value)
-        elif what == "id":
-            self._id = value
-        return None
+        *blocks, self._rest = (self._rest + part).replace(b"\r\n", b"\n").split(b"\n\n")
+        for block in blocks:
+            name, data = "message", []
+            for line in block.decode("utf-8").split("\n"):
+                what, _, value = line.partition(":")
+                value = value.removeprefix(" ")
+                if what == "event":
+                    name = value
+                elif what == "data":
+                    data.append(value)
+                elif what == "id":
+                    self._id = value
+            if data:
+                yield Event(name, json.loads("\n".join(data)), self._id)

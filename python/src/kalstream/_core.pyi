@@ -53,6 +53,7 @@ class FieldChoice:
     id: str
     key: str
     task: str
+    classes: int
     def __init__(self) -> None: ...
 
 class Dataset:

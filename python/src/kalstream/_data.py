@@ -106,6 +106,7 @@ def choice(
     key: Fields = None,
     id: Fields = None,
     task: str | None = None,
+    classes: int | None = None,
 ) -> _core.FieldChoice:
     """What the user says about fields; None: the rules decide."""
     if task not in (None, "classify", "regress"):
@@ -118,6 +119,7 @@ def choice(
     made.key = "".join(_names(key)[:1])
     made.id = "".join(_names(id)[:1]) or made.id
     made.task = task or ""
+    made.classes = made.classes if classes is None else classes
     return made
 
 
@@ -188,7 +190,7 @@ def read_schema(path: Path, *, columns: Sequence[str] | None = None, **fields: A
     columns
         Names of the columns, for text without a header.
     **fields
-        target, inputs, category, time, key, id and task, as for `kalstream.run`; what is left open is decided by
+        target, inputs, category, time, key, id, task and classes, as for `kalstream.run`; what is left open is decided by
         the rules.
     """
     described: dict[str, Any] = read(path, 0, choice(**fields), columns).describe()

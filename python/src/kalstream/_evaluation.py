@@ -15,7 +15,7 @@ from ._numpy import Array, ArrayLike, np, npt
 
 GENERATED_ROWS = 5000  # of a generator, which has no end
 LONGEST_HORIZON = 1000
-FIELDS = ("target", "inputs", "category", "time", "key", "id", "task")  # what the user says of them
+FIELDS = ("target", "inputs", "category", "time", "key", "id", "task", "classes")  # what the user says of them
 
 Future = Union[Fields, bool]
 Periods = Union[str, float, Sequence[float], None]
@@ -351,7 +351,7 @@ def run_of(raw: dict[str, Any], learner: Learner | None, source: Source) -> Run:
         input_names=data.input_names,
         target_names=data.target_names,
         labels=data.labels,
-        remarks=[*data.remarks, *in_python(raw.pop("remarks"))],
+        remarks=[*data.remarks, *raw.pop("remarks")],
         **raw,
     )
 
@@ -360,11 +360,6 @@ def _most_probable(names: npt.NDArray[Any], p: Array) -> npt.NDArray[Any]:
     """The first of the names where no class has a probability."""
     top: npt.NDArray[Any] = names[np.argmax(np.column_stack([np.zeros(len(p)), np.nan_to_num(p)]), axis=1)]
     return top
-
-
-def in_python(remarks: list[str]) -> list[str]:
-    """Without the step between rows, which results have."""
-    return [remark.replace("--future", "future=") for remark in remarks if "the step between samples is" not in remark]
 
 
 def check(learner: Learner, source: Source) -> None:
@@ -409,6 +404,7 @@ def run(
     key: str | int | None = None,
     id: str | int | None = None,
     task: str | None = None,
+    classes: int | None = None,
     columns: Sequence[str] | None = None,
     interval: float | None = 0.9,
     missing: str = "refuse",
@@ -457,6 +453,8 @@ def run(
         in a later row with the same id, and nothing else but its key.
     task
         "classify": the target is a class, also where it is written in numbers; "regress": it is a number.
+    classes
+        How many classes a model may have to tell apart; None: 32.
     columns
         Names of the columns, for a file without a header.
     interval

@@ -7,7 +7,7 @@ from typing import Any
 
 from . import _core, _data
 from ._data import Path
-from ._evaluation import Source, future_of, horizon_of, in_python, split
+from ._evaluation import Source, future_of, horizon_of, split
 from ._learner import Learner, Table
 from ._numpy import np
 
@@ -72,7 +72,7 @@ class _Outlook:
         if not outlooks or not outlooks[0]["found"]:
             raise ValueError("X: no row has a target and all its inputs")
         self.raw = outlooks[0]
-        self.notes += in_python(remarks)
+        self.notes += remarks
 
     def index(self, rows: int) -> Any:
         """The times that follow those of the data."""
