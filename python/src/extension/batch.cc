@@ -94,25 +94,16 @@ void bind_batch(nb::module_& m) {
           nb::arg("models"), nb::arg("inputs"), nb::kw_only(), nb::arg("initial_covariance") = 1.0,
           nb::arg("process_noise") = 0.0)
       .def("predict", predict, nb::arg("X"), nb::arg("which") = nb::none(),
-           nb::sig("def predict(self, X: numpy.typing.NDArray[numpy.float64], which: "
-                   "numpy.typing.NDArray[numpy.int64] | None = None) -> "
-                   "numpy.typing.NDArray[numpy.float64]"),
            "What each model predicts for its row of X; NaN where that cannot be used. `which`: the "
            "numbers of some models, in ascending order, where not all have a row.")
       .def("learn", learn, nb::arg("X"), nb::arg("y"), nb::arg("which") = nb::none(),
-           nb::sig("def learn(self, X: numpy.typing.NDArray[numpy.float64], y: "
-                   "numpy.typing.NDArray[numpy.float64], which: "
-                   "numpy.typing.NDArray[numpy.int64] | None = None) -> "
-                   "numpy.typing.NDArray[numpy.float64]"),
            "The same, then each learns its target; NaN: it is missing.")
       .def(
           "weights",
           [](PyRlsBatch& self, std::size_t model) {
             return small_array(self.use([&](RlsBatch& batch) { return batch.weights(model); }));
           },
-          nb::arg("model"),
-          nb::sig("def weights(self, model: int) -> numpy.typing.NDArray[numpy.float64]"),
-          "In the units of the data: of each input, then the constant.")
+          nb::arg("model"), "In the units of the data: of each input, then the constant.")
       .def(
           "samples",
           [](PyRlsBatch& self, std::size_t model) {

@@ -64,21 +64,12 @@ void bind_surprise(nb::module_& m) {
           },
           nb::arg("outputs") = 1)
       .def("take", &take, nb::arg("prediction"), nb::arg("y"), nb::arg("spread") = nb::none(),
-           nb::sig("def take(self, prediction: numpy.typing.ArrayLike, y: numpy.typing.ArrayLike, "
-                   "spread: "
-                   "numpy.typing.ArrayLike | None = None) -> numpy.typing.NDArray[numpy.float64]"),
            "The surprise of y, one per output, and learns it; NaN before ten are known.")
       .def("expect", &expect, nb::arg("prediction"), nb::arg("spread") = nb::none(),
-           nb::sig("def expect(self, prediction: numpy.typing.ArrayLike, spread: "
-                   "numpy.typing.ArrayLike | None = None) -> Expectation"),
            "For targets that come later: what is expected, to be kept until then.")
       .def("of", &of, nb::arg("expected"), nb::arg("y"),
-           nb::sig("def of(self, expected: Expectation, y: numpy.typing.ArrayLike) -> "
-                   "numpy.typing.NDArray[numpy.float64]"),
            "The surprise of y, one per output. No effect on later calls.")
-      .def("learn", &learn, nb::arg("expected"), nb::arg("y"),
-           nb::sig("def learn(self, expected: Expectation, y: numpy.typing.ArrayLike) -> None"),
-           "Learns how far off y was.")
+      .def("learn", &learn, nb::arg("expected"), nb::arg("y"), "Learns how far off y was.")
       .def("reset", &Surprise::reset, "Back to the start.")
       .def_prop_ro("outputs", &Surprise::outputs)
       .def("__getstate__",

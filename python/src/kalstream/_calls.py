@@ -65,7 +65,7 @@ class Call(Generic[T]):
     body: bytes | None = None
     content: str = ""  # type of the body
     accept: str = ""  # type of the answer
-    read: Callable[[bytes], Any] = json.loads
+    read: Callable[[bytes], T] = json.loads
 
     @property
     def headers(self) -> dict[str, str]:

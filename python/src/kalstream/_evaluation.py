@@ -220,11 +220,7 @@ class Run:
         first = np.maximum(last - _size("window", window, 1), 0)
         with np.errstate(invalid="ignore"):
             mean = (total[last] - total[first]) / (count[last] - count[first])
-        return np.asarray(mean / (self._variance or np.nan))
-
-    @property
-    def _variance(self) -> float:
-        return _variance(self.y[~np.isnan(self.squared_errors)])
+        return np.asarray(mean / (_variance(self.y[scored]) or np.nan))
 
     @property
     def by_key(self) -> dict[str, dict[str, float]]:
@@ -238,11 +234,9 @@ class Run:
             rows = rows_of[k][~np.isnan(self.squared_errors[rows_of[k]])]
             one: dict[str, float] = {"rows": len(rows_of[k]), "scored": len(rows)}
             y, said = self.y[rows], self.predictions[rows]
-            if not len(rows):
-                pass
-            elif self.classes:
+            if self.classes and len(rows):
                 one["accuracy"] = float(np.mean(y == said))
-            else:
+            elif len(rows):
                 one["nse"] = float(self.squared_errors[rows].mean() / (_variance(y) or np.nan))
                 one["rmse"] = float(np.sqrt(np.mean((y - said) ** 2)))
                 one["mae"] = float(np.mean(np.abs(y - said)))
@@ -255,13 +249,8 @@ class Run:
 
         index = None if self.time is None else pandas.Index(self.time, name=self.time_name)
         columns = {} if self.keys is None else {self.key_name: self.keys}
-        parts = {
-            "": self.y,
-            "prediction": self.predictions,
-            "low": self.low,
-            "high": self.high,
-            "surprise": self.surprise,
-        }
+        bounds = {"low": self.low, "high": self.high, "surprise": self.surprise}
+        parts = {"": self.y, "prediction": self.predictions, **bounds}
         for k, target in enumerate(self.target_names):
             for part, values in parts.items():
                 if values is not None:
@@ -286,14 +275,13 @@ class Run:
         if len(self.anomalies):
             text += f", {len(self.anomalies):,} anomalies"
         text += f", {self.us_per_step:.3g} µs per row"
-        if self.missing_targets:
-            text += f", {self.missing_targets:,} without target"
-        if self.untimely_rows:
-            text += f", {self.untimely_rows:,} late, repeated or ahead"
-        if self.passed_steps:
-            text += f", {self.passed_steps:,} missing in between"
-        if self.skipped_rows:
-            text += f", {self.skipped_rows:,} skipped"
+        counts = {
+            "without target": self.missing_targets,
+            "late, repeated or ahead": self.untimely_rows,
+            "missing in between": self.passed_steps,
+            "skipped": self.skipped_rows,
+        }
+        text += "".join(f", {count:,} {what}" for what, count in counts.items() if count)
         if not self.classes and not self.nse < 1:
             text += "; no better than the mean"
         return text

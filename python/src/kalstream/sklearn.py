@@ -52,6 +52,10 @@ _PARAMETERS = """
 class _Online(BaseEstimator):
     """What both have in common."""
 
+    _validated: Any  # (X, y, reset) as arrays
+    _start: Any  # makes the learner for X and y
+    _learn: Any  # learns the rows of X and y
+
     def __init__(
         self,
         learner: str = "auto",
@@ -76,15 +80,6 @@ class _Online(BaseEstimator):
         for _ in range(self.passes):
             self._learn(X, y)
         return self
-
-    def _validated(self, X: Any, y: Any, reset: bool) -> tuple[Array, Any]:
-        raise NotImplementedError
-
-    def _start(self, X: Array, y: Any) -> None:
-        raise NotImplementedError
-
-    def _learn(self, X: Array, y: Any) -> None:
-        raise NotImplementedError
 
     def _make(self, X: Array, outputs: int, **more: Any) -> None:
         state = self.random_state
