@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/archive.h"
@@ -42,7 +43,12 @@ class Numbers {
 nb::object small_array(std::span<const double> values);
 
 /// A NumPy array that takes the vector over.
-nb::object array_of(std::vector<double>&& values, std::vector<std::size_t> shape);
+template <class T>
+nb::object array_of(std::vector<T> values, const std::vector<std::size_t>& shape) {
+  auto* kept = new std::vector<T>(std::move(values));
+  const nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return nb::cast(nb::ndarray<nb::numpy, T>(kept->data(), shape.size(), shape.data(), owner));
+}
 
 /// Gives back what was found of NumPy.
 void forget_numpy();

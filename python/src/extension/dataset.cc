@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "columns.h"
 #include "data/source.h"
 #include "eval/timeline.h"
 #include "learner.h"
@@ -51,7 +50,7 @@ nb::dict described(const Dataset& data) {
   d["format"] = to_string(data.dialect.format);
   d["delimiter"] = mark(data.dialect.delimiter);
   d["decimal"] = mark(data.dialect.decimal);
-  d["header"] = delimited ? nb::object(nb::bool_(data.dialect.header)) : nb::none();
+  d["header"] = delimited ? nb::cast(data.dialect.header) : nb::none();
   d["time_form"] = to_string(data.schema.time_form);
   d["rows"] = data.rows();
   d["labels"] = data.labels.size();
@@ -68,13 +67,6 @@ nb::dict described(const Dataset& data) {
   }
   d["fields"] = fields;
   return d;
-}
-
-template <class T>
-nb::object copied(const std::vector<T>& values, std::vector<std::size_t> shape) {
-  auto* kept = new std::vector<T>(values);
-  const nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return nb::cast(nb::ndarray<nb::numpy, T>(kept->data(), shape.size(), shape.data(), owner));
 }
 
 }  // namespace
@@ -118,8 +110,8 @@ void bind_dataset(nb::module_& m) {
       .def_prop_ro(
           "lines",
           [](const Dataset& data) {
-            return copied(std::vector<std::int64_t>(data.lines.begin(), data.lines.end()),
-                          {data.lines.size()});
+            return array_of<std::int64_t>({data.lines.begin(), data.lines.end()},
+                                          {data.lines.size()});
           },
           "Of a file, or rows of a table, counted from 1; empty for arrays.")
       .def_prop_ro("labels", [](const Dataset& data) { return data.labels.size(); })
@@ -127,8 +119,9 @@ void bind_dataset(nb::module_& m) {
       .def_ro("keys", &Dataset::keys, "Of each row; empty: there is but one model.")
       .def_ro("time_name", &Dataset::time_name)
       .def_ro("times", &Dataset::times)
-      .def_prop_ro("moments",
-                   [](const Dataset& data) { return copied(data.moments, {data.moments.size()}); })
+      .def_prop_ro(
+          "moments",
+          [](const Dataset& data) { return array_of(data.moments, {data.moments.size()}); })
       .def_ro("schema", &Dataset::schema)
       .def_prop_ro("remarks", [](const Dataset& data) { return remarks(data.schema); })
       .def("describe", described);

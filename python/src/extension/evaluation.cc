@@ -69,15 +69,6 @@ nb::dict dict_of(const TargetScore& score) {
   return d;
 }
 
-/// The rows that are, counted from 0.
-std::vector<std::size_t> anomalies_of(const RunResult& run, std::size_t outputs) {
-  std::vector<std::size_t> rows;
-  for (std::size_t t = 0; t < run.surprise.size() / outputs; ++t)
-    if (Surprise::is_anomaly(std::span(run.surprise).subspan(t * outputs, outputs), run.alarm_rate))
-      rows.push_back(t);
-  return rows;
-}
-
 /// Classes have names in the place of targets, and rows × classes of probabilities: NaN where a
 /// class was not known yet.
 void put_classes(nb::dict& d, const ClassResult& of, std::size_t rows) {
@@ -137,7 +128,10 @@ nb::dict dict_of(RunResult&& run, const Dataset& data, const LearnerOptions& opt
   d["held"] = std::accumulate(run.held.begin(), run.held.end(), std::size_t{0});
   d["expert_names"] = expert_names(options);
   d["weight_rows"] = run.weight_path.rows;
-  d["anomalies"] = anomalies_of(run, outputs);
+  std::vector<std::size_t> anomalies;
+  for (std::size_t t = 0; t < run.anomaly.size(); ++t)
+    if (run.anomaly[t]) anomalies.push_back(t);
+  d["anomalies"] = anomalies;
   const auto give = [&](const char* name, std::vector<double>& values,
                         const std::vector<std::size_t>& shape) {
     d[name] = values.empty() ? nb::none() : array_of(std::move(values), shape);

@@ -10,7 +10,6 @@
 #include <limits>
 #include <stdexcept>
 
-#include "columns.h"
 #include "contenders/budget.h"
 #include "contenders/contenders.h"
 #include "core/archive.h"
@@ -56,12 +55,15 @@ std::vector<double> sides(std::span<const Interval> bounds, double Interval::*si
   return values;
 }
 
-double mean_over_outputs(PyLearner& held, double (Intervals::*of)(std::size_t) const) {
-  const Intervals* intervals = held.calibrated().intervals();
-  if (intervals == nullptr) return std::numeric_limits<double>::quiet_NaN();
-  double sum = 0;
-  for (std::size_t k = 0; k < intervals->outputs(); ++k) sum += (intervals->*of)(k);
-  return sum / static_cast<double>(intervals->outputs());
+/// The mean over the outputs of what their intervals tell; NaN without any.
+auto mean_of(double (Intervals::*told)(std::size_t) const) {
+  return [told](const PyLearner& self) {
+    const Intervals* intervals = self.calibrated().intervals();
+    if (intervals == nullptr) return std::numeric_limits<double>::quiet_NaN();
+    double sum = 0;
+    for (std::size_t k = 0; k < intervals->outputs(); ++k) sum += (intervals->*told)(k);
+    return sum / static_cast<double>(intervals->outputs());
+  };
 }
 
 /// What Python calls a learner's options: key and value as text.
@@ -231,7 +233,7 @@ struct PyForecaster {
     const std::size_t numbers = X.is_none() ? 0 : horizon * l.inputs();
     if (forecaster.forecast(l, Numbers(X, numbers, "X")) < horizon) fail_inputs();
     const auto values = forecaster.values();
-    return array_of({values.begin(), values.end()}, {horizon, l.outputs()});
+    return array_of<double>({values.begin(), values.end()}, {horizon, l.outputs()});
   }
 
   nb::object bounds(double Interval::*side) const {
@@ -279,8 +281,7 @@ void bind_learner(nb::module_& m) {
               "Trace of all covariances together; 0 without one.")
       .def_prop_ro(
           "weights", [](const Report& r) { return small_array(r.weights); },
-          "How much each expert counts after the step, in the order of Learner.expert_names.",
-          nb::sig("def weights(self) -> numpy.typing.NDArray[numpy.float64]"))
+          "How much each expert counts after the step, in the order of Learner.expert_names.")
       .def("__repr__", [](const Report& r) {
         std::string text = std::string("Report(status='") + to_string(r.status) + "'";
         if (r.experts > 1)
@@ -298,8 +299,7 @@ void bind_learner(nb::module_& m) {
       .def(nb::init<const PyLearner&>(), nb::arg("other"))
       .def("predict", predict, nb::arg("x") = nb::none(),
            "The prediction for input x, numbers or named ones, an array of (outputs,); NaN if x "
-           "cannot be used. Has no "
-           "effect on later calls.")
+           "cannot be used. Has no effect on later calls.")
       .def("interval", interval, nb::arg("x") = nb::none(),
            "Bounds of the prediction for x, as (low, high), arrays of (outputs,), that hold the "
            "target as often as `coverage` says. NaN before ten targets. No effect on later calls.")
@@ -338,18 +338,13 @@ void bind_learner(nb::module_& m) {
           "coverage",
           [](PyLearner& self) -> std::optional<double> {
             const double coverage = self.calibrated().calibration().coverage;
-            if (!(coverage > 0)) return {};
-            return coverage;
+            return coverage > 0 ? std::optional(coverage) : std::nullopt;
           },
           "Of intervals, as asked for; None: there are none.")
-      .def_prop_ro(
-          "observed_coverage",
-          [](PyLearner& self) { return mean_over_outputs(self, &Intervals::coverage); },
-          "What part of the targets was within its bounds; NaN while there are none.")
-      .def_prop_ro(
-          "recent_coverage",
-          [](PyLearner& self) { return mean_over_outputs(self, &Intervals::recent_coverage); },
-          "The same of the last thousand or so.")
+      .def_prop_ro("observed_coverage", mean_of(&Intervals::coverage),
+                   "What part of the targets was within its bounds; NaN while there are none.")
+      .def_prop_ro("recent_coverage", mean_of(&Intervals::recent_coverage),
+                   "The same of the last thousand or so.")
       .def("__sizeof__",
            [](const PyLearner& self) {
              return static_cast<std::size_t>(footprint(self.recipe().options).bytes);
@@ -360,8 +355,7 @@ void bind_learner(nb::module_& m) {
           "schema",
           [](PyLearner& self) -> std::optional<Schema> {
             const Schema& schema = self.names().schema();
-            if (schema.empty()) return {};
-            return schema;
+            return schema.empty() ? std::nullopt : std::optional(schema);
           },
           "The fields it knows by name: what each is, and in which order; None before any name.")
       .def("_set_schema", [](PyLearner& self, const Schema& schema) { self.names().set(schema); })
@@ -401,9 +395,7 @@ void bind_learner(nb::module_& m) {
       .def("forecast", &PyForecaster::forecast, nb::arg("X") = nb::none())
       .def_prop_ro(
           "low", [](const PyForecaster& self) { return self.bounds(&Interval::low); },
-          "Lower bounds of the last forecast, (horizon, outputs); None without intervals, or "
-          "before "
-          "it.")
+          "Lower bounds of the last forecast, (horizon, outputs); None without any, or before it.")
       .def_prop_ro(
           "high", [](const PyForecaster& self) { return self.bounds(&Interval::high); },
           "The upper ones.")

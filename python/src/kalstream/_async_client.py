@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping
+from itertools import count
 from typing import Any, TypeVar
 
 from . import _calls
-from ._calls import LOCAL, Answer, Call, Calls, Event, EventReader, Pages, Place, Sample
+from ._calls import LOCAL, PAGE, Answer, Call, Calls, Event, EventReader, Place, Sample
 
 T = TypeVar("T")
 
@@ -96,29 +97,25 @@ class AsyncClient(Calls):
         self, stream: str, samples: Iterable[Sample] | AsyncIterable[Sample], *, batch: int = 1000
     ) -> AsyncIterator[Answer]:
         """Any number of samples, so many a request, one request after the other."""
-        if isinstance(samples, AsyncIterable):
-            some: list[Sample] = []
-            async for sample in samples:
-                some.append(sample)
-                if len(some) == batch:
-                    for answer in await self.send_batch(stream, some):
-                        yield answer
-                    some = []
-            for answer in await self.send_batch(stream, some) if some else []:
-                yield answer
-        else:
-            for part in _calls.batches(samples, batch):
-                for answer in await self.send_batch(stream, part):
+        some: list[Sample] = []
+        async for sample in _each(samples):
+            some.append(sample)
+            if len(some) == batch:
+                for answer in await self.send_batch(stream, some):
                     yield answer
+                some = []
+        for answer in await self.send_batch(stream, some) if some else []:
+            yield answer
 
     async def models(
         self, stream: str, *, search: str | None = None, sort: str = "key", order: str = "asc"
     ) -> AsyncIterator[dict[str, Any]]:
-        pages = Pages()
-        while not pages.at_end:
-            page = await self._models(stream, search=search, sort=sort, order=order, offset=pages.offset)
-            for model in pages.add(page):
+        for offset in count(0, PAGE):
+            page = await self._models(stream, search=search, sort=sort, order=order, offset=offset)
+            for model in page["models"]:
                 yield model
+            if offset + PAGE >= page["total"]:
+                return
 
     async def events(
         self, stream: str | None = None, *, key: str | None = None, target: str | None = None
@@ -154,13 +151,9 @@ class AsyncClient(Calls):
 
     async def _call(self, call: Call[T]) -> T:
         async with self._allowed:
-            connection: _Connection | None = None
-            while self._idle and connection is None:
-                candidate = self._idle.pop()
-                if candidate.usable:
-                    connection = candidate
-                else:
-                    candidate.close()
+            while self._idle and not self._idle[-1].usable:
+                self._idle.pop().close()
+            connection = self._idle.pop() if self._idle else None
             try:
                 status, body = await asyncio.wait_for(self._exchange(connection, call), self._timeout)
             except _broken as error:
@@ -183,3 +176,12 @@ class AsyncClient(Calls):
         else:
             connection.close()
         return status, body
+
+
+async def _each(samples: Iterable[Sample] | AsyncIterable[Sample]) -> AsyncIterator[Sample]:
+    if isinstance(samples, AsyncIterable):
+        async for sample in samples:
+            yield sample
+    else:
+        for sample in samples:
+            yield sample

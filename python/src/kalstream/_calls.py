@@ -9,6 +9,7 @@ import ssl
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import wraps
+from itertools import islice
 from types import MethodType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 from urllib.parse import quote, urlencode, urlsplit
@@ -29,6 +30,7 @@ T = TypeVar("T")
 Sample = Mapping[str, Any]
 Answer = dict[str, Any]
 
+PAGE = 100  # models at a time
 LOCAL = "http://127.0.0.1:8080"
 JSON = "application/json"  # types of content
 LINES = "application/x-ndjson"
@@ -238,7 +240,7 @@ class Calls:
 
     @call
     def _models(self, /, stream: str, **query: Any) -> Call[dict[str, Any]]:
-        return Call("GET", stream_path(stream, "/models", limit=100, **query))
+        return Call("GET", stream_path(stream, "/models", limit=PAGE, **query))
 
     @call
     def snapshot(self, stream: str, *, key: str | None = None) -> Call[bytes]:
@@ -283,13 +285,8 @@ def events(stream: str | None, key: str | None, target: str | None) -> Call[byte
 
 
 def batches(samples: Iterable[Sample], size: int) -> Iterator[list[Sample]]:
-    batch: list[Sample] = []
-    for sample in samples:
-        batch.append(sample)
-        if len(batch) == size:
-            yield batch
-            batch = []
-    if batch:
+    rest = iter(samples)
+    while batch := list(islice(rest, size)):
         yield batch
 
 
@@ -300,20 +297,6 @@ def failure(status: int, body: bytes) -> ServerError:
     except (ValueError, KeyError, TypeError):
         text = body.decode("utf-8", "replace").strip()
         return ServerError(status, "error", text or f"the server answered {status}")
-
-
-class Pages:
-    """What comes page by page."""
-
-    offset = 0
-    at_end = False
-
-    def add(self, page: dict[str, Any]) -> list[dict[str, Any]]:
-        """The models on the page after those before."""
-        models: list[dict[str, Any]] = page["models"]
-        self.offset += len(models)
-        self.at_end = not models or self.offset >= page["total"]
-        return models
 
 
 class EventReader:

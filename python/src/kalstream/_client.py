@@ -6,10 +6,11 @@ import http.client
 import select
 import threading
 from collections.abc import Iterable, Iterator
+from itertools import count
 from typing import Any, TypeVar
 
 from . import _calls
-from ._calls import LOCAL, Answer, Call, Calls, Event, EventReader, Pages, Sample
+from ._calls import LOCAL, PAGE, Answer, Call, Calls, Event, EventReader, Sample
 
 T = TypeVar("T")
 
@@ -43,9 +44,11 @@ class Client(Calls):
         self, stream: str, *, search: str | None = None, sort: str = "key", order: str = "asc"
     ) -> Iterator[dict[str, Any]]:
         """The models of a stream with keys; sort is key, error, surprise, age or samples."""
-        pages = Pages()
-        while not pages.at_end:
-            yield from pages.add(self._models(stream, search=search, sort=sort, order=order, offset=pages.offset))
+        for offset in count(0, PAGE):
+            page = self._models(stream, search=search, sort=sort, order=order, offset=offset)
+            yield from page["models"]
+            if offset + PAGE >= page["total"]:
+                return
 
     def events(
         self, stream: str | None = None, *, key: str | None = None, target: str | None = None

@@ -111,6 +111,8 @@ def choice(
     """What the user says about fields; None: the rules decide."""
     if task not in (None, "classify", "regress"):
         raise ValueError(f"task: 'classify' or 'regress' expected, not {task!r}")
+    if classes is not None and not 2 <= classes <= 1000:
+        raise ValueError(f"classes: 2 to 1000, not {classes}")
     made = _core.FieldChoice()
     made.targets = _names(target)
     made.inputs = _names(inputs) or ([] if inputs is None else ["none"])

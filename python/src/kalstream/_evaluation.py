@@ -15,6 +15,7 @@ from ._numpy import Array, ArrayLike, np, npt
 
 GENERATED_ROWS = 5000  # of a generator, which has no end
 LONGEST_HORIZON = 1000
+LONGEST_DELAY = 1_000_000
 FIELDS = ("target", "inputs", "category", "time", "key", "id", "task", "classes")  # what the user says of them
 
 Future = Union[Fields, bool]
@@ -40,6 +41,8 @@ class Source:
         options.horizon = horizon_of(a.horizon, 0)
         for name in ("steps", "warm_up", "weight_points", "delay", "max_delay"):
             setattr(options, name, _size(name, getattr(a, name), 0))
+        if max(options.delay, options.max_delay) > LONGEST_DELAY:
+            raise ValueError(f"delay, max_delay: at most {LONGEST_DELAY} rows")
         options.keep_forecasts = bool(a.keep_forecasts)
         options.surprise = bool(a.surprise)
         options.alarm_rate = float(a.alarm_rate)
