@@ -10,6 +10,8 @@ import subprocess
 import numpy as np
 import pytest
 
+import kalstream
+
 metrics = pytest.importorskip("sklearn.metrics")
 
 SCORES = ("log_loss", "accuracy", "kappa", "auc", "f1", "calibration_error")
@@ -112,3 +114,16 @@ def test_run_says_the_same(program, file, streamed):
     assert [float(row["probability"]) if row["probability"] else None for row in rows] == top
     scored = sum(p is not None and "target" in answer for p, answer in zip(top, answers))
     assert sum(one["count"] for one in written["reliability"]) == scored
+
+
+def test_anomalies_are_the_improbable_classes(program, file):
+    results, predictions = file.with_name("alarms.json"), file.with_name("alarms.csv")
+    program("run", file, "--target", "state", "--alarm-rate", "0.05", "--json", results, "--csv", predictions)
+    rows = list(csv.DictReader(io.StringIO(predictions.read_text())))
+    told = [k for k, row in enumerate(rows) if row["anomaly"] == "1"]
+    assert len(told) == json.loads(results.read_text())["runs"][0]["anomalies"] > 0
+    given = [float(row[f"probability_{row['target']}"] or 0) if row["target"] else 1 for row in rows]
+    assert told == [k for k, row in enumerate(rows) if row["surprise"] and math.exp(-float(row["surprise"])) <= 0.05]
+    assert all(given[k] <= 0.05 for k in told)
+    run = kalstream.run(file, target="state", alarm_rate=0.05)
+    assert run.anomalies.tolist() == told

@@ -101,7 +101,7 @@ def test_forecaster():
 
 
 def test_mistakes():
-    with pytest.raises(ValueError, match="--future.*did you mean 'temp'"):
+    with pytest.raises(ValueError, match="future=.*did you mean 'temp'"):
         kalstream.forecast(hourly(50), 2, target="load", learner="ar", future="temps")
     with pytest.raises(ValueError, match="periods"):
         kalstream.run(hourly(50), target="load", learner="ar", periods=[1])

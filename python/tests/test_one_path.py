@@ -169,15 +169,25 @@ def test_made_up_streams(program, library, tmp_path, name):
     file = tmp_path / name
     file.write_text(text)
     assert check(program, library, file, settings)
-    if "key" in settings or "classify" in settings.values() or name.endswith(".jsonl"):
-        return
-    run = kalstream.run(
-        file, learner="rls", target="load", lags=2, interval=0.8, surprise=True, horizon=2, missing="hold",
-        keep_forecasts=True,
-    )  # fmt: skip
+    chosen = {name: settings[name] for name in ("target", "inputs", "key", "learner", "missing") if name in settings}
+    numbers = {"lags": 2, "interval": 0.8, "surprise": True, "horizon": 2, "keep_forecasts": True}
+    run = kalstream.run(file, **chosen, **({} if name == "classes.csv" else numbers))
     rows = list(csv.DictReader(io.StringIO(program("run", file, "--quiet", "--csv", "-", *options(settings)))))
-    numbers = [[math.nan if row[c] == "" else float(row[c]) for c in ("prediction", "prediction_low", "forecast_2")] for row in rows]
-    assert np.array_equal(np.column_stack([run.predictions, run.low, run.forecasts[:, 1]]), numbers, equal_nan=True)
+    if "key" in settings:
+        assert run.keys.tolist() == [row["key"] for row in rows]
+    if name == "classes.csv":
+        assert run.y.tolist() == [row["target"] for row in rows]
+        assert run.predictions.tolist() == [row["prediction"] for row in rows]
+        columns = [f"probability_{one}" for one in run.classes]
+        held = run.probabilities
+        scores = json.loads(program("run", file, "--quiet", "--json", "-", *options(settings)))["runs"][0]["scores"]
+        assert run.class_scores == scores
+    else:
+        columns = ["prediction", "prediction_low", "prediction_high", "surprise", "forecast_2", "forecast_2_high"]
+        ahead = run.forecasts[:, 1], run.forecast_high[:, 1]
+        held = np.column_stack([run.predictions, run.low, run.high, run.surprise, *ahead])
+    numbers = [[math.nan if row[c] == "" else float(row[c]) for c in columns] for row in rows]
+    assert np.array_equal(held, numbers, equal_nan=True)
 
 
 def test_awkward_files(program, library):

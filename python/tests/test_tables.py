@@ -64,8 +64,6 @@ def test_text_is_left_out_and_named():
     assert run.skipped_rows == 1 and run.held == 0
     held = kalstream.run(data, learner="rls", missing="hold")
     assert held.skipped_rows == 0 and held.held == 1
-    with pytest.raises(kalstream.DataError, match="choose another with target="):
-        kalstream.run(data, target="note")
     with pytest.raises(kalstream.DataError, match="row:3: 'x' in \"temp\" is not a number"):
         kalstream.run({"temp": [1, 2, "x"], "load": [1, 2, 3]})
 
@@ -86,6 +84,81 @@ def test_scores():
     assert len(kalstream.run(data, learner="rls", steps=20).predictions) == 20
     with pytest.raises(ValueError, match="missing: 'refuse' or 'hold'"):
         kalstream.run(data, missing="drop")
+
+
+def states(rows=60):
+    """Classes by site, which each site meets in another order; some are missing."""
+    names = {"north": ("run", "idle", "fault"), "south": ("idle", "run", "fault")}
+    rows = [(site, t) for t in range(rows) for site in names]
+    return {
+        "site": [site for site, _ in rows],
+        "heat": [float(t % 3) + 0.1 * (t % 7) for _, t in rows],
+        "state": [None if t % 11 == 5 else names[site][t % 3] for site, t in rows],
+    }
+
+
+def test_classes():
+    data = states()
+    run = kalstream.run(data, target="state", inputs=["heat"], learner="ekf")
+    assert run.classes == ["run", "idle", "fault"] and run.probabilities.shape == (120, 3)
+    assert np.allclose(np.nansum(run.probabilities[30:], axis=1), 1)
+    assert (run.predictions[30:] == np.array(run.classes)[run.probabilities[30:].argmax(axis=1)]).all()
+    assert [name or "" for name in data["state"]] == run.y.tolist() and run.missing_targets == 10
+    assert run.log_loss == run.class_scores["log_loss"] > 0 and len(run.reliability) == 10
+    assert run.learner is None and np.isnan(run.nse) and "log loss" in repr(run) and "log loss" in run._repr_html_()
+    with pytest.raises(ValueError, match="learning curve is of targets that are numbers"):
+        run.learning_curve()
+    with pytest.raises(kalstream.DataError, match='horizon is for targets that are numbers, and "state" is a class'):
+        kalstream.run(data, target="state", horizon=2)
+    with pytest.raises(ValueError, match="cannot tell classes"):
+        kalstream.run(data, target="state", learner="naive")
+    numbers = {**data, "state": [t % 2 for t in range(120)]}
+    assert kalstream.run(numbers, target="state", task="classify", learner="ekf").classes == ["0", "1"]
+    table = kalstream.compare(["ekf", "adam"], data, target="state", seeds=2)
+    assert table.best == min(table.summary, key=lambda row: row["log_loss_mean"])["learner"]
+    assert "log loss" in repr(table) and "log loss" in table._repr_html_()
+    many = kalstream.run_many(data, key="site", target="state", learner="ekf")
+    alone = kalstream.run({name: values[::2] for name, values in data.items() if name != "site"}, target="state", learner="ekf")
+    assert np.array_equal(many["north"].probabilities, alone.probabilities, equal_nan=True)
+
+
+def test_keys():
+    data = {**table(90), "site": [f"s{t % 3}" for t in range(90)]}
+    options = {"target": "load", "learner": "rls", "horizon": 2}
+    run, apart = kalstream.run(data, key="site", **options), kalstream.run_many(data, key="site", **options)
+    assert run.key_name == "site" and run.keys.tolist() == data["site"] and run.learner is None
+    for site, alone in apart.items():
+        those = run.keys == site
+        assert np.array_equal(run.predictions[those], alone.predictions)
+        assert np.array_equal(run.low[those], alone.low, equal_nan=True)
+        scores = run.by_key[site]
+        assert (scores["rows"], scores["scored"]) == (30, alone.scored)
+        assert [scores["nse"], scores["rmse"], scores["mae"]] == pytest.approx([alone.nse, alone.rmse, alone.mae])
+    assert list(run.by_key) == ["s0", "s1", "s2"] and "90 rows of 3 keys" in repr(run)
+    assert 0 < kalstream.run(states(), key="site", target="state", learner="ekf").by_key["south"]["accuracy"] <= 1
+    with pytest.raises(kalstream.DataError, match="stie"):
+        kalstream.run(data, key="stie")
+    with pytest.raises(TypeError, match="an array has none"):
+        kalstream.run(np.zeros((3, 1)), np.zeros(3), key="a")
+    with pytest.raises(ValueError, match="use kalstream.run"):
+        Learner("rls", inputs=10).run(data, key="site")
+
+
+def test_late_targets(tmp_path):
+    rows = [{"id": t, "x": np.sin(0.3 * t)} for t in range(40)]
+    lines = []
+    for t, row in enumerate(rows):
+        lines += [row] + [{"id": t - 2, "target": 3 * rows[t - 2]["x"]}] * (t >= 2)
+    (tmp_path / "late.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    run = kalstream.run(tmp_path / "late.jsonl", learner="rls", inputs="x")
+    assert run.labels == 38 and run.late_labels == 0 and np.isnan(run.y).sum() == 2
+    data = {"x": [row["x"] for row in rows], "load": [3 * row["x"] for row in rows]}
+    assert (kalstream.run(data, learner="rls", delay=2).predictions[:39] == run.predictions[:39]).all()
+    assert kalstream.run(tmp_path / "late.jsonl", learner="rls", inputs="x", max_delay=1).late_labels == 38
+    renamed = [{("name" if key == "id" else key): value for key, value in line.items()} for line in lines]
+    (tmp_path / "late.jsonl").write_text("".join(json.dumps(line) + "\n" for line in renamed))
+    named = kalstream.run(tmp_path / "late.jsonl", learner="rls", inputs="x", id="name")
+    assert (named.predictions == run.predictions).all()
 
 
 def test_a_horizon_beyond_all_numbers():
@@ -129,6 +202,10 @@ class TestPandas:
         assert (table.index == frame.index).all() and table.index.name == "when"
         row = frame.iloc[5].drop("load")
         assert run.learner.predict(row[["count", "temp", "site", "note"]].fillna(1)).shape == (1,)
+
+    def test_keys_and_classes_as_a_frame(self):
+        data = kalstream.run(self.pd.DataFrame(states()), key="site", target="state", learner="ekf").to_frame()
+        assert list(data)[:3] == ["site", "state", "state prediction"] and "state probability idle" in data
 
     def test_times_are_no_inputs(self):
         frame = self.frame().reset_index()

@@ -105,8 +105,9 @@ struct RunResult {
   std::vector<double> low, high;  ///< bounds of predictions, NaN where there are none; if asked for
   std::vector<double> surprise;   ///< of each target, NaN where there is none; if asked for
   std::vector<std::size_t> held;  ///< of each row, inputs that were held; if they may be
-  double alarm_rate = 0;          ///< a row is an anomaly by Surprise::is_anomaly of this …
-  std::size_t anomalies = 0;      ///< … and so many are
+  double alarm_rate = 0;          ///< of ordinary rows that may be told as anomalies; 0: none
+  std::vector<bool> anomaly;      ///< of each row whether it is one; if there is a rate
+  std::size_t anomalies = 0;      ///< so many are
   std::vector<TargetScore> targets;  ///< each by itself
   KeptForecasts forecasts;           ///< if asked for
   std::vector<double> weights;       ///< of a mixture's experts, at the end; empty otherwise

@@ -53,6 +53,7 @@ RunTable::RunTable(const Dataset& data, const EvaluationOptions& options, const 
   }
   if (options.coverage > 0 && !run_.classes) run_.low = run_.high = run_.prediction;
   if (options.surprise || options.alarm_rate > 0) run_.surprise.assign(last * n_d_, nan);
+  if (options.alarm_rate > 0) run_.anomaly.assign(last, false);
   if (options.hold_missing) run_.held.assign(last, 0);
   run_.alarm_rate = options.alarm_rate;
   if (options.horizon == 0) return;
@@ -205,6 +206,7 @@ void RunTable::take_target(std::size_t t, const Answer& answer) {
     place_of_class(std::string(answer.label));
   }
   if (!run_.surprise.empty()) std::ranges::copy(answer.surprise, run_.surprise.begin() + t * n_d_);
+  if (!run_.anomaly.empty()) run_.anomaly[t] = answer.anomaly;
   const bool counts = answer.sample > options_.warm_up;
   if (counts) run_.anomalies += answer.anomaly ? 1 : 0;
   if (options_.on_target) options_.on_target(*line_, run_.place[t], answer.target);
@@ -294,6 +296,7 @@ void RunTable::shorten() {
   for (auto* values : {&kept.value, &kept.low, &kept.high})
     shorter(*values, options_.horizon * n_d_);
   if (!run_.held.empty()) run_.held.resize(rows);
+  if (!run_.anomaly.empty()) run_.anomaly.resize(rows);
 }
 
 }  // namespace kalstream

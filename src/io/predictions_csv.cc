@@ -6,7 +6,6 @@
 
 #include "core/finite.h"
 #include "io/results.h"
-#include "kalstream/surprise.h"
 #include "lines/csv_field.h"
 #include "schema/time_text.h"
 
@@ -134,8 +133,7 @@ class PredictionsCsv {
     text(",");
     const std::size_t n_d = data_.n_targets();
     if (!all_finite(std::span(run.target).subspan(t * n_d, n_d))) return;
-    const auto surprise = std::span(run.surprise).subspan(t * n_d, n_d);
-    text(Surprise::is_anomaly(surprise, like_.alarm_rate) ? "1" : "0");
+    text(run.anomaly[t] ? "1" : "0");
   }
 
   const Dataset& data_;

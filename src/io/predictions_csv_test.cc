@@ -48,6 +48,7 @@ TEST(PredictionsCsv, TellsWhatIsStrange) {
             "rls,7,2,2,0.5,0.01\n"
             "rls,7,3,,0.5,\n");
   run.alarm_rate = 0.01;
+  run.anomaly = {false, true, false};
   EXPECT_EQ(predictions_csv(data, {{"rls", {7}, {run}}}),
             "learner,seed,step,target,prediction,surprise,anomaly\n"
             "rls,7,1,1,0.5,0.25,0\n"

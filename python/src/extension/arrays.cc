@@ -104,11 +104,4 @@ nb::object small_array(std::span<const double> values) {
   return array;
 }
 
-nb::object array_of(std::vector<double>&& values, std::vector<std::size_t> shape) {
-  auto* kept = new std::vector<double>(std::move(values));
-  const nb::capsule owner(kept,
-                          [](void* p) noexcept { delete static_cast<std::vector<double>*>(p); });
-  return nb::cast(nb::ndarray<nb::numpy, double>(kept->data(), shape.size(), shape.data(), owner));
-}
-
 }  // namespace kalstream::python

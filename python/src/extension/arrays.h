@@ -6,7 +6,10 @@
 
 #include <cstddef>
 #include <span>
+#include <utility>
 #include <vector>
+
+#include "core/archive.h"
 
 namespace kalstream::python {
 
@@ -40,7 +43,12 @@ class Numbers {
 nb::object small_array(std::span<const double> values);
 
 /// A NumPy array that takes the vector over.
-nb::object array_of(std::vector<double>&& values, std::vector<std::size_t> shape);
+template <class T>
+nb::object array_of(std::vector<T> values, const std::vector<std::size_t>& shape) {
+  auto* kept = new std::vector<T>(std::move(values));
+  const nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return nb::cast(nb::ndarray<nb::numpy, T>(kept->data(), shape.size(), shape.data(), owner));
+}
 
 /// Gives back what was found of NumPy.
 void forget_numpy();
@@ -48,5 +56,21 @@ void forget_numpy();
 using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 inline std::span<const double> span_of(const Matrix& m) { return {m.data(), m.size()}; }
+
+inline std::span<const std::byte> view_of(const nb::bytes& bytes) {
+  return {static_cast<const std::byte*>(bytes.data()), bytes.size()};
+}
+
+inline nb::bytes bytes_of(std::span<const std::byte> bytes) {
+  return nb::bytes(bytes.data(), bytes.size());
+}
+
+/// All that something knows (exchange), as bytes.
+nb::bytes exchanged(auto& self) {
+  std::vector<std::byte> bytes;
+  Archive archive(bytes);
+  self.exchange(archive);
+  return bytes_of(bytes);
+}
 
 }  // namespace kalstream::python

@@ -47,35 +47,32 @@ std::vector<std::size_t> numbers_of(const Which& which) {
   return numbers;
 }
 
-nb::object predict(PyRlsBatch& self, const Matrix& X, const std::optional<Which>& which) {
+/// What each model, or each of which, says of its row of X: use(batch, some, d_hat).
+nb::object said(PyRlsBatch& self, const Matrix& X, const std::optional<Which>& which,
+                const auto& use) {
   std::vector<double> d_hat(X.shape(0));
   const auto some = which ? numbers_of(*which) : std::vector<std::size_t>();
-  self.use([&](RlsBatch& batch) {
-    which ? batch.predict_some(some, span_of(X), d_hat) : batch.predict(span_of(X), d_hat);
-  });
+  self.use([&](RlsBatch& batch) { use(batch, some, d_hat); });
   const std::size_t rows = d_hat.size();
   return array_of(std::move(d_hat), {rows});
+}
+
+nb::object predict(PyRlsBatch& self, const Matrix& X, const std::optional<Which>& which) {
+  return said(self, X, which, [&](RlsBatch& batch, const auto& some, auto& d_hat) {
+    which ? batch.predict_some(some, span_of(X), d_hat) : batch.predict(span_of(X), d_hat);
+  });
 }
 
 nb::object learn(PyRlsBatch& self, const Matrix& X, const Targets& y,
                  const std::optional<Which>& which) {
-  std::vector<double> d_hat(X.shape(0));
   const std::span<const double> d(y.data(), y.size());
-  const auto some = which ? numbers_of(*which) : std::vector<std::size_t>();
-  self.use([&](RlsBatch& batch) {
-    return which ? batch.learn_some(some, span_of(X), d, d_hat) : batch.learn(span_of(X), d, d_hat);
+  return said(self, X, which, [&](RlsBatch& batch, const auto& some, auto& d_hat) {
+    which ? batch.learn_some(some, span_of(X), d, d_hat) : batch.learn(span_of(X), d, d_hat);
   });
-  const std::size_t rows = d_hat.size();
-  return array_of(std::move(d_hat), {rows});
-}
-
-std::span<const std::byte> view_of(const nb::bytes& bytes) {
-  return {static_cast<const std::byte*>(bytes.data()), bytes.size()};
 }
 
 nb::bytes save(PyRlsBatch& self) {
-  const auto bytes = self.use([](RlsBatch& batch) { return batch.save(); });
-  return nb::bytes(bytes.data(), bytes.size());
+  return bytes_of(self.use([](RlsBatch& batch) { return batch.save(); }));
 }
 
 }  // namespace
@@ -97,25 +94,16 @@ void bind_batch(nb::module_& m) {
           nb::arg("models"), nb::arg("inputs"), nb::kw_only(), nb::arg("initial_covariance") = 1.0,
           nb::arg("process_noise") = 0.0)
       .def("predict", predict, nb::arg("X"), nb::arg("which") = nb::none(),
-           nb::sig("def predict(self, X: numpy.typing.NDArray[numpy.float64], which: "
-                   "numpy.typing.NDArray[numpy.int64] | None = None) -> "
-                   "numpy.typing.NDArray[numpy.float64]"),
            "What each model predicts for its row of X; NaN where that cannot be used. `which`: the "
            "numbers of some models, in ascending order, where not all have a row.")
       .def("learn", learn, nb::arg("X"), nb::arg("y"), nb::arg("which") = nb::none(),
-           nb::sig("def learn(self, X: numpy.typing.NDArray[numpy.float64], y: "
-                   "numpy.typing.NDArray[numpy.float64], which: "
-                   "numpy.typing.NDArray[numpy.int64] | None = None) -> "
-                   "numpy.typing.NDArray[numpy.float64]"),
            "The same, then each learns its target; NaN: it is missing.")
       .def(
           "weights",
           [](PyRlsBatch& self, std::size_t model) {
             return small_array(self.use([&](RlsBatch& batch) { return batch.weights(model); }));
           },
-          nb::arg("model"),
-          nb::sig("def weights(self, model: int) -> numpy.typing.NDArray[numpy.float64]"),
-          "In the units of the data: of each input, then the constant.")
+          nb::arg("model"), "In the units of the data: of each input, then the constant.")
       .def(
           "samples",
           [](PyRlsBatch& self, std::size_t model) {

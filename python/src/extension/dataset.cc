@@ -1,23 +1,22 @@
-#include "dataset.h"
-
+// Streams in memory, as Python gives them or as files have them.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
 
-#include "columns.h"
 #include "data/source.h"
 #include "eval/timeline.h"
+#include "learner.h"
 #include "schema/future.h"
 #include "schema/rules.h"
 
 namespace kalstream::python {
 namespace {
 
-using Names = std::vector<std::string>;
+using Texts = std::vector<std::string>;
 
-Names names(std::size_t count, char letter) {
-  Names all;
+Texts names(std::size_t count, char letter) {
+  Texts all;
   for (std::size_t k = 0; k < count; ++k) all.push_back(field_name(k, letter));
   return all;
 }
@@ -25,7 +24,7 @@ Names names(std::size_t count, char letter) {
 Dataset from_arrays(const Matrix& X, const Matrix& y) {
   Dataset data;
   data.input_names = names(X.shape(1), 'x');
-  data.target_names = y.shape(1) == 1 ? Names{"y"} : names(y.shape(1), 'y');
+  data.target_names = y.shape(1) == 1 ? Texts{"y"} : names(y.shape(1), 'y');
   data.inputs.assign(X.data(), X.data() + X.size());
   data.targets.assign(y.data(), y.data() + y.size());
   return data;
@@ -37,7 +36,7 @@ Dataset from_columns(const nb::list& columns, const FieldChoice& choice, const S
 }
 
 Dataset from_source(const std::string& source, std::size_t rows, const FieldChoice& choice,
-                    const Names& columns, const Schema& like) {
+                    const Texts& columns, const Schema& like) {
   return load(source, rows, {.fields = choice, .columns = columns, .like = like});
 }
 
@@ -51,7 +50,7 @@ nb::dict described(const Dataset& data) {
   d["format"] = to_string(data.dialect.format);
   d["delimiter"] = mark(data.dialect.delimiter);
   d["decimal"] = mark(data.dialect.decimal);
-  d["header"] = delimited ? nb::object(nb::bool_(data.dialect.header)) : nb::none();
+  d["header"] = delimited ? nb::cast(data.dialect.header) : nb::none();
   d["time_form"] = to_string(data.schema.time_form);
   d["rows"] = data.rows();
   d["labels"] = data.labels.size();
@@ -70,25 +69,19 @@ nb::dict described(const Dataset& data) {
   return d;
 }
 
-template <class T>
-nb::object copied(const std::vector<T>& values, std::vector<std::size_t> shape) {
-  auto* kept = new std::vector<T>(values);
-  const nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return nb::cast(nb::ndarray<nb::numpy, T>(kept->data(), shape.size(), shape.data(), owner));
-}
-
 }  // namespace
 
 void bind_dataset(nb::module_& m) {
   nb::class_<FieldChoice>(m, "FieldChoice")
-      .def(
-          "__init__",
-          [](FieldChoice* self, const Names& targets, const Names& inputs, const Names& categories,
-             const std::string& time, const std::string& id, const std::string& key) {
-            new (self) FieldChoice{targets, inputs, categories, time, id, key};
-          },
-          nb::arg("targets"), nb::arg("inputs"), nb::arg("categories"), nb::arg("time"),
-          nb::arg("id"), nb::arg("key"));
+      .def(nb::init<>())
+      .def_rw("targets", &FieldChoice::targets)
+      .def_rw("inputs", &FieldChoice::inputs)
+      .def_rw("categories", &FieldChoice::categories)
+      .def_rw("time", &FieldChoice::time)
+      .def_rw("id", &FieldChoice::id)
+      .def_rw("key", &FieldChoice::key)
+      .def_rw("task", &FieldChoice::task)
+      .def_rw("classes", &FieldChoice::classes);
   nb::class_<Dataset>(m, "Dataset")
       .def_static("from_arrays", from_arrays, nb::arg("X").noconvert(), nb::arg("y").noconvert())
       .def_static("from_columns", from_columns, nb::arg("columns"), nb::arg("choice"),
@@ -97,7 +90,7 @@ void bind_dataset(nb::module_& m) {
                   nb::arg("columns"), nb::arg("like"))
       .def(
           "check_future",
-          [](const Dataset& data, const Names& future) { known_ahead(data.schema, future); },
+          [](const Dataset& data, const Texts& future) { known_ahead(data.schema, future); },
           nb::arg("future"), "Complains of names that are no inputs.")
       .def(
           "add_elapsed", [](Dataset& data) { add_elapsed(data); },
@@ -109,10 +102,6 @@ void bind_dataset(nb::module_& m) {
                        return c.second.is_irregular();
                      });
                    })
-      .def_prop_ro("y",
-                   [](const Dataset& data) {
-                     return copied(data.targets, {data.rows(), data.n_targets()});
-                   })
       .def_prop_ro("rows", &Dataset::rows)
       .def_prop_ro("inputs", &Dataset::n_inputs)
       .def_prop_ro("outputs", &Dataset::n_targets)
@@ -121,8 +110,8 @@ void bind_dataset(nb::module_& m) {
       .def_prop_ro(
           "lines",
           [](const Dataset& data) {
-            return copied(std::vector<std::int64_t>(data.lines.begin(), data.lines.end()),
-                          {data.lines.size()});
+            return array_of<std::int64_t>({data.lines.begin(), data.lines.end()},
+                                          {data.lines.size()});
           },
           "Of a file, or rows of a table, counted from 1; empty for arrays.")
       .def_prop_ro("labels", [](const Dataset& data) { return data.labels.size(); })
@@ -130,8 +119,9 @@ void bind_dataset(nb::module_& m) {
       .def_ro("keys", &Dataset::keys, "Of each row; empty: there is but one model.")
       .def_ro("time_name", &Dataset::time_name)
       .def_ro("times", &Dataset::times)
-      .def_prop_ro("moments",
-                   [](const Dataset& data) { return copied(data.moments, {data.moments.size()}); })
+      .def_prop_ro(
+          "moments",
+          [](const Dataset& data) { return array_of(data.moments, {data.moments.size()}); })
       .def_ro("schema", &Dataset::schema)
       .def_prop_ro("remarks", [](const Dataset& data) { return remarks(data.schema); })
       .def("describe", described);

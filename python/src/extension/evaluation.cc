@@ -25,13 +25,16 @@ namespace {
 
 struct Interrupted : std::exception {};
 
-/// Runs work(stop) on a thread of its own, without the interpreter lock, and asks now and then
-/// whether the user wants to stop; work then has to throw Interrupted.
+/// Runs work(go_on) on a thread of its own, without the interpreter lock, and asks now and then
+/// whether the user wants to stop; the next call of go_on, whatever its arguments, then ends it.
 template <class Work>
 auto interruptible(const Work& work) {
   std::atomic<bool> stop = false;
+  const auto go_on = [&](auto...) {
+    if (stop) throw Interrupted();
+  };
   const nb::gil_scoped_release unlocked;
-  auto result = std::async(std::launch::async, [&] { return work(stop); });
+  auto result = std::async(std::launch::async, [&] { return work(go_on); });
   while (result.wait_for(std::chrono::milliseconds(50)) != std::future_status::ready) {
     const nb::gil_scoped_acquire locked;
     if (PyErr_CheckSignals() == 0) continue;
@@ -46,107 +49,132 @@ auto interruptible(const Work& work) {
   return result.get();
 }
 
+void put(nb::dict&, const auto&) {}
+
+/// Members of a struct under these names: put(d, score, "nse", &TargetScore::nse, …).
+template <class From, class Member, class... More>
+void put(nb::dict& d, const From& from, const char* name, Member From::*member, More... more) {
+  d[name] = from.*member;
+  put(d, from, more...);
+}
+
+void put(nb::dict& d, const BoundsScore& bounds) {
+  put(d, bounds, "coverage", &BoundsScore::coverage, "width", &BoundsScore::mean_width);
+}
+
 nb::dict dict_of(const TargetScore& score) {
   nb::dict d;
-  d["nse"] = score.nse;
-  d["rmse"] = score.rmse;
-  d["mae"] = score.mae;
-  d["coverage"] = score.bounds.coverage;
-  d["width"] = score.bounds.mean_width;
+  put(d, score, "nse", &TargetScore::nse, "rmse", &TargetScore::rmse, "mae", &TargetScore::mae);
+  put(d, score.bounds);
   return d;
 }
 
-/// The rows that are, counted from 0.
-std::vector<std::size_t> anomalies_of(const RunResult& run, std::size_t outputs) {
-  std::vector<std::size_t> rows;
-  for (std::size_t t = 0; t < run.surprise.size() / outputs; ++t)
-    if (Surprise::is_anomaly(std::span(run.surprise).subspan(t * outputs, outputs), run.alarm_rate))
-      rows.push_back(t);
-  return rows;
+/// Classes have names in the place of targets, and rows × classes of probabilities: NaN where a
+/// class was not known yet.
+void put_classes(nb::dict& d, const ClassResult& of, std::size_t rows) {
+  using E = ClassErrors;
+  const std::size_t classes = of.names.size();
+  std::vector<double> p(rows * classes, std::numeric_limits<double>::quiet_NaN());
+  for (std::size_t t = 0; t < rows; ++t)
+    std::copy(of.probability.begin() + of.begins[t], of.probability.begin() + of.begins[t + 1],
+              p.begin() + t * classes);
+  d["probabilities"] = array_of(std::move(p), {rows, classes});
+  put(d, of, "classes", &ClassResult::names, "y", &ClassResult::target);
+  nb::dict scores;
+  put(scores, of.scores.errors(), "log_loss", &E::log_loss, "accuracy", &E::accuracy, "kappa",
+      &E::kappa, "auc", &E::auc, "f1", &E::f1, "calibration_error", &E::calibration,
+      "recent_log_loss", &E::recent_log_loss, "recent_accuracy", &E::recent_accuracy);
+  d["class_scores"] = scores;
+  nb::list reliability;
+  for (const ReliabilityBin& bin : of.scores.reliability()) {
+    nb::dict one;
+    put(one, bin, "count", &ReliabilityBin::count, "confidence", &ReliabilityBin::confidence,
+        "accuracy", &ReliabilityBin::accuracy);
+    reliability.append(one);
+  }
+  d["reliability"] = reliability;
 }
 
-nb::dict dict_of(RunResult&& run, std::size_t outputs) {
-  nb::dict d;
+/// In the words of Python, without the step between rows, which results have.
+std::vector<std::string> remarks_of(const RunResult& run) {
+  std::vector<std::string> texts;
+  for (const std::string& text : run.remarks)
+    if (text.find("the step between samples is") == text.npos) texts.push_back(in_python(text));
+  return texts;
+}
+
+/// As kalstream.Run has it, but for what the dataset and the learner tell.
+nb::dict dict_of(RunResult&& run, const Dataset& data, const LearnerOptions& options) {
+  using R = RunResult;
+  const std::size_t outputs = data.n_targets();
   const std::size_t points = run.weight_path.rows.size();
   const std::size_t experts = run.weights.size();
-  d["nse"] = run.nse;
-  d["rmse"] = run.rmse;
-  d["mae"] = run.mae;
-  d["coverage"] = run.bounds.coverage;
-  d["width"] = run.bounds.mean_width;
+  const std::size_t leads = run.forecasts.horizon;
+  const bool has_clock = run.timelines.size() == 1 && run.timelines.front().clock.has_started();
+  nb::dict d;
+  put(d, run, "nse", &R::nse, "rmse", &R::rmse, "mae", &R::mae, "knse", &R::knse, "log_loss",
+      &R::log_loss, "scored", &R::scored, "missing_targets", &R::missing_targets, "skipped_rows",
+      &R::skipped_rows, "late_labels", &R::late_labels, "passed_steps", &R::passed_steps, "periods",
+      &R::periods, "rejected_updates", &R::rejected_updates, "update_fraction", &R::update_fraction,
+      "seconds", &R::seconds, "final_weights", &R::weights);
+  put(d, run.bounds);
   d["median_width"] = run.bounds.median_width;
   nb::list targets;
   for (const TargetScore& score : run.targets) targets.append(dict_of(score));
   d["targets"] = targets;
-  d["knse"] = run.knse;
-  d["scored"] = run.scored;
-  d["missing_targets"] = run.missing_targets;
-  d["skipped_rows"] = run.skipped_rows;
+  d["remarks"] = remarks_of(run);
   d["untimely_rows"] = run.untimely_rows();
-  d["late_labels"] = run.late_labels;
-  d["passed_steps"] = run.passed_steps;
-  d["periods"] = run.periods;
-  const bool has_clock = run.timelines.size() == 1 && run.timelines.front().clock.has_started();
   d["step"] = has_clock ? run.timelines.front().clock.text() : "";
   d["held"] = std::accumulate(run.held.begin(), run.held.end(), std::size_t{0});
-  d["remarks"] = run.remarks;
-  d["rejected_updates"] = run.rejected_updates;
-  d["update_fraction"] = run.update_fraction;
-  d["seconds"] = run.seconds;
-  d["y"] = array_of(std::move(run.target), {run.steps, outputs});
-  d["predictions"] = array_of(std::move(run.prediction), {run.steps, outputs});
-  const std::size_t errors = run.squared_error.size();
-  const std::size_t forecasts = run.forecast_squared_error.size();
-  if (!run.low.empty()) {
-    d["low"] = array_of(std::move(run.low), {run.steps, outputs});
-    d["high"] = array_of(std::move(run.high), {run.steps, outputs});
-  }
-  d["anomalies"] = anomalies_of(run, outputs);
-  if (!run.surprise.empty())
-    d["surprise"] = array_of(std::move(run.surprise), {run.steps, outputs});
-  const std::size_t leads = run.forecasts.horizon;
-  if (leads > 0) {
-    d["forecasts"] = array_of(std::move(run.forecasts.value), {run.steps, leads, outputs});
-    if (!run.forecasts.low.empty()) {
-      d["forecast_low"] = array_of(std::move(run.forecasts.low), {run.steps, leads, outputs});
-      d["forecast_high"] = array_of(std::move(run.forecasts.high), {run.steps, leads, outputs});
-    }
-  }
-  d["squared_errors"] = array_of(std::move(run.squared_error), {errors});
-  d["forecast_squared_errors"] = array_of(std::move(run.forecast_squared_error), {forecasts});
-  d["final_weights"] = small_array(run.weights);
+  d["expert_names"] = expert_names(options);
   d["weight_rows"] = run.weight_path.rows;
+  std::vector<std::size_t> anomalies;
+  for (std::size_t t = 0; t < run.anomaly.size(); ++t)
+    if (run.anomaly[t]) anomalies.push_back(t);
+  d["anomalies"] = anomalies;
+  const auto give = [&](const char* name, std::vector<double>& values,
+                        const std::vector<std::size_t>& shape) {
+    d[name] = values.empty() ? nb::none() : array_of(std::move(values), shape);
+  };
+  give("y", run.target, {run.steps, outputs});
+  give("predictions", run.prediction, {run.steps, outputs});
+  give("low", run.low, {run.steps, outputs});
+  give("high", run.high, {run.steps, outputs});
+  give("surprise", run.surprise, {run.steps, outputs});
+  give("forecasts", run.forecasts.value, {run.steps, leads, outputs});
+  give("forecast_low", run.forecasts.low, {run.steps, leads, outputs});
+  give("forecast_high", run.forecasts.high, {run.steps, leads, outputs});
+  for (auto [name, errors] : {std::pair{"squared_errors", &run.squared_error},
+                              {"forecast_squared_errors", &run.forecast_squared_error}}) {
+    const std::size_t rows = errors->size();
+    d[name] = array_of(std::move(*errors), {rows});
+  }
   d["weight_path"] = array_of(std::move(run.weight_path.weights), {points, experts});
+  if (run.classes) put_classes(d, *run.classes, run.steps);
   return d;
 }
 
-/// Bounds are those of the learner, if it has some.
-EvaluationOptions options_for(const PyLearner& held, EvaluationOptions options) {
-  const double coverage = held.calibrated().calibration().coverage;
-  if (coverage > 0) options.coverage = coverage;
-  return options;
+Contender contender_of(const Learner& learner, const std::string& name = "") {
+  return {name, learner.recipe()->options, learner.recipe()->scaled};
 }
 
-nb::dict run(PyLearner& held, const Dataset& data, const EvaluationOptions& chosen) {
-  CalibratedLearner& learner = held.calibrated();
-  const EvaluationOptions options = options_for(held, chosen);
-  const InUse in_use(held);
-  RunResult result = interruptible([&](const std::atomic<bool>& stop) {
-    return evaluate(learner, data, options, [&](std::size_t, double) {
-      if (stop) throw Interrupted();
-    });
-  });
-  return dict_of(std::move(result), data.n_targets());
+/// The learner has learnt the stream afterwards. But each model of a stream with keys, and what
+/// learns classes, begins as the learner did when it was made.
+RunResult run_one(CalibratedLearner& learner, const Dataset& data, const EvaluationOptions& options,
+                  const std::function<void(std::size_t, double)>& on_step) {
+  if (data.keys.empty() && !data.schema.has_classes())
+    return evaluate(learner, data, options, on_step);
+  const Contender contender = contender_of(learner.learner());
+  return evaluate(engine_for(contender, contender.options.network.seed), data, options, on_step);
 }
 
-nb::list run_many(const std::vector<PyLearner*>& held, const std::vector<const Dataset*>& data,
-                  const std::vector<EvaluationOptions>& chosen, std::size_t jobs) {
+nb::list run(const std::vector<PyLearner*>& held, const std::vector<const Dataset*>& data,
+             std::vector<EvaluationOptions> options, std::size_t jobs) {
   std::vector<CalibratedLearner*> learners;
-  std::vector<EvaluationOptions> options;
   std::deque<InUse> in_use;
   for (std::size_t k = 0; k < held.size(); ++k) {
     learners.push_back(&held[k]->calibrated());
-    options.push_back(options_for(*held[k], chosen[k]));
+    options[k].coverage = learners[k]->calibration().coverage;
     in_use.emplace_back(*held[k]);
   }
   // The longest first, so that none of them is left for the end.
@@ -154,49 +182,43 @@ nb::list run_many(const std::vector<PyLearner*>& held, const std::vector<const D
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, std::greater{}, [&](std::size_t k) { return data[k]->rows(); });
   std::vector<RunResult> runs(held.size());
-  interruptible([&](const std::atomic<bool>& stop) {
+  interruptible([&](const auto& go_on) {
     parallel_for(order.size(), jobs, [&](std::size_t at) {
       const std::size_t k = order[at];
-      runs[k] = evaluate(*learners[k], *data[k], options[k], [&](std::size_t, double) {
-        if (stop) throw Interrupted();
-      });
+      runs[k] = run_one(*learners[k], *data[k], options[k], go_on);
     });
     return true;
   });
   nb::list results;
   for (std::size_t k = 0; k < runs.size(); ++k)
-    results.append(dict_of(std::move(runs[k]), data[k]->n_targets()));
+    results.append(dict_of(std::move(runs[k]), *data[k],
+                           options_on(contender_of(learners[k]->learner()), *data[k])));
   return results;
 }
 
 nb::dict dict_of(const LeadScore& score, const std::vector<std::string>& rivals) {
   nb::dict d;
-  d["lead"] = score.lead;
-  d["forecasts"] = score.count;
-  d["rmse"] = score.rmse;
+  put(d, score, "lead", &LeadScore::lead, "forecasts", &LeadScore::count, "rmse", &LeadScore::rmse);
   for (std::size_t k = 0; k < rivals.size(); ++k) d[rivals[k].c_str()] = score.rival_rmse[k];
-  d["coverage"] = score.coverage;
-  d["median_width"] = score.median_width;
+  put(d, score, "coverage", &LeadScore::coverage, "median_width", &LeadScore::median_width);
   return d;
 }
 
 nb::dict dict_of(Outlook&& outlook, const Dataset& data, std::size_t horizon) {
   const std::size_t n_d = data.n_targets();
+  const StreamClock& clock = outlook.timeline.clock;
   nb::dict d;
-  d["key"] = outlook.key;
-  d["history"] = outlook.history;
+  put(d, outlook, "key", &Outlook::key, "history", &Outlook::history, "times", &Outlook::times);
   d["found"] = outlook.row.has_value();
   d["values"] = array_of(std::move(outlook.value), {outlook.row ? horizon : 0, n_d});
   if (!outlook.low.empty()) {
     d["low"] = array_of(std::move(outlook.low), {horizon, n_d});
     d["high"] = array_of(std::move(outlook.high), {horizon, n_d});
   }
-  d["times"] = outlook.times;
   d["moments"] =
       data.schema.time_form == TimeForm::number ? std::vector<std::int64_t>{} : outlook.moments;
-  d["step"] = outlook.timeline.clock.has_started() ? outlook.timeline.clock.text() : "";
-  d["periods"] =
-      outlook.periods.empty() ? outlook.timeline.clock.periods() : std::move(outlook.periods);
+  d["step"] = clock.has_started() ? clock.text() : "";
+  d["periods"] = outlook.periods.empty() ? clock.periods() : std::move(outlook.periods);
   nb::list scores;
   for (const LeadScore& score : outlook.scores) scores.append(dict_of(score, outlook.rivals));
   d["scores"] = scores;
@@ -204,76 +226,48 @@ nb::dict dict_of(Outlook&& outlook, const Dataset& data, std::size_t horizon) {
 }
 
 /// The forecasts of each model, and what people should know.
-nb::tuple look_ahead(PyLearner& held, const Dataset& data, const EvaluationOptions& chosen,
+nb::tuple look_ahead(PyLearner& held, const Dataset& data, EvaluationOptions options,
                      bool backtest) {
-  EvaluationOptions options = chosen;
   Outlooks outlooks(data, options, backtest);
-  const Recipe& recipe = *held.learner().recipe();
   CalibratedLearner& learner = held.calibrated();
   const InUse in_use(held);
-  const RunResult result = interruptible([&](const std::atomic<bool>& stop) {
-    const auto on_step = [&](std::size_t, double) {
-      if (stop) throw Interrupted();
-    };
-    // Of many models each begins as the learner does.
-    if (data.keys.empty()) return evaluate(learner, data, options, on_step);
-    EngineOptions engine =
-        engine_for({.name = "", .options = recipe.options, .scaled = recipe.scaled},
-                   recipe.options.network.seed);
-    return evaluate(std::move(engine), data, options, on_step);
-  });
+  const RunResult result =
+      interruptible([&](const auto& go_on) { return run_one(learner, data, options, go_on); });
   nb::list all;
   for (Outlook& outlook : outlooks.take(result))
     all.append(dict_of(std::move(outlook), data, options.horizon));
-  return nb::make_tuple(all, result.remarks);
+  return nb::make_tuple(all, remarks_of(result));
 }
 
 nb::dict dict_of(const Summary& s) {
+  using S = Summary;
   nb::dict d;
-  d["learner"] = s.learner;
-  d["seeds"] = s.seeds;
-  d["steps"] = s.steps;
-  d["nse_mean"] = s.nse_mean;
-  d["nse_median"] = s.nse_median;
-  d["nse_p05"] = s.nse_p05;
-  d["nse_p95"] = s.nse_p95;
-  d["nse_deviation"] = s.nse_deviation;
-  d["rmse_mean"] = s.rmse_mean;
-  d["mae_mean"] = s.mae_mean;
-  d["coverage"] = s.bounds.coverage;
-  d["width"] = s.bounds.mean_width;
-  d["knse_mean"] = s.knse_mean;
-  d["update_fraction"] = s.update_fraction;
-  d["us_per_step"] = s.us_per_step;
-  d["rejected_updates"] = s.rejected_updates;
+  put(d, s, "learner", &S::learner, "seeds", &S::seeds, "steps", &S::steps, "nse_mean",
+      &S::nse_mean, "nse_median", &S::nse_median, "nse_p05", &S::nse_p05, "nse_p95", &S::nse_p95,
+      "nse_deviation", &S::nse_deviation, "rmse_mean", &S::rmse_mean, "mae_mean", &S::mae_mean);
+  put(d, s.bounds);
+  put(d, s, "knse_mean", &S::knse_mean, "log_loss_mean", &S::log_loss_mean, "accuracy_mean",
+      &S::accuracy_mean, "update_fraction", &S::update_fraction, "us_per_step", &S::us_per_step,
+      "rejected_updates", &S::rejected_updates);
   return d;
 }
 
-using Named = std::vector<std::pair<std::string, const PyLearner*>>;
-
-nb::list compare_learners(const Named& learners, const Dataset& data,
-                          const std::vector<std::uint64_t>& seeds,
+nb::list compare_learners(const std::vector<std::pair<std::string, const PyLearner*>>& learners,
+                          const Dataset& data, const std::vector<std::uint64_t>& seeds,
                           const EvaluationOptions& evaluation, std::size_t jobs) {
   std::vector<Contender> contenders;
-  for (const auto& [name, held] : learners) {
-    const Recipe& recipe = *held->learner().recipe();
-    contenders.push_back({name, recipe.options, recipe.scaled});
-  }
+  for (const auto& [name, held] : learners)
+    contenders.push_back(contender_of(held->learner(), name));
   const ComparisonOptions options{.seeds = seeds, .evaluation = evaluation, .jobs = jobs};
-  auto outcomes = interruptible([&](const std::atomic<bool>& stop) {
-    return compare(contenders, data, options, [&](std::size_t, std::size_t, std::size_t, double) {
-      if (stop) throw Interrupted();
-    });
-  });
+  auto outcomes =
+      interruptible([&](const auto& go_on) { return compare(contenders, data, options, go_on); });
   nb::list results;
-  for (Outcome& outcome : outcomes) {
-    nb::dict d;
-    d["summary"] = dict_of(summarise(outcome));
+  for (std::size_t c = 0; c < outcomes.size(); ++c) {
     nb::list runs;
-    for (RunResult& result : outcome.runs)
-      runs.append(dict_of(std::move(result), data.n_targets()));
-    d["runs"] = runs;
-    results.append(d);
+    const nb::dict summary = dict_of(summarise(outcomes[c]));
+    for (RunResult& result : outcomes[c].runs)
+      runs.append(dict_of(std::move(result), data, options_on(contenders[c], data)));
+    results.append(nb::make_tuple(summary, runs));
   }
   return results;
 }
@@ -301,36 +295,25 @@ nb::list generator_list() {
 }  // namespace
 
 void bind_evaluation(nb::module_& m) {
-  nb::class_<EvaluationOptions>(m, "EvaluationOptions")
-      .def(
-          "__init__",
-          [](EvaluationOptions* self, std::size_t steps, std::size_t warm_up, std::size_t horizon,
-             std::size_t weight_points, double coverage, bool keep_forecasts,
-             const std::vector<std::string>& future,
-             const std::optional<std::vector<double>>& periods, bool surprise, double alarm_rate,
-             bool hold_missing, std::size_t delay) {
-            new (self) EvaluationOptions{.steps = steps,
-                                         .warm_up = warm_up,
-                                         .horizon = horizon,
-                                         .weight_points = weight_points,
-                                         .coverage = coverage,
-                                         .surprise = surprise,
-                                         .alarm_rate = alarm_rate,
-                                         .keep_forecasts = keep_forecasts,
-                                         .hold_missing = hold_missing,
-                                         .future = future,
-                                         .delay = delay,
-                                         .periods = periods};
-          },
-          nb::arg("steps"), nb::arg("warm_up"), nb::arg("horizon"), nb::arg("weight_points"),
-          nb::arg("coverage"), nb::arg("keep_forecasts"), nb::arg("future"),
-          nb::arg("periods").none(), nb::arg("surprise"), nb::arg("alarm_rate"),
-          nb::arg("hold_missing"), nb::arg("delay"));
+  using Options = EvaluationOptions;
+  nb::class_<Options>(m, "EvaluationOptions")
+      .def(nb::init<>())
+      .def_rw("steps", &Options::steps)
+      .def_rw("warm_up", &Options::warm_up)
+      .def_rw("horizon", &Options::horizon)
+      .def_rw("weight_points", &Options::weight_points)
+      .def_rw("coverage", &Options::coverage)
+      .def_rw("surprise", &Options::surprise)
+      .def_rw("alarm_rate", &Options::alarm_rate)
+      .def_rw("keep_forecasts", &Options::keep_forecasts)
+      .def_rw("hold_missing", &Options::hold_missing)
+      .def_rw("future", &Options::future)
+      .def_rw("delay", &Options::delay)
+      .def_rw("max_delay", &Options::max_delay)
+      .def_rw("periods", &Options::periods, nb::arg().none());
   m.def("look_ahead", look_ahead, nb::arg("learner"), nb::arg("data"), nb::arg("options"),
         nb::arg("backtest"));
-  m.def("run", run, nb::arg("learner"), nb::arg("data"), nb::arg("options"));
-  m.def("run_many", run_many, nb::arg("learners"), nb::arg("data"), nb::arg("options"),
-        nb::arg("jobs"));
+  m.def("run", run, nb::arg("learners"), nb::arg("data"), nb::arg("options"), nb::arg("jobs"));
   m.def("compare", compare_learners, nb::arg("learners"), nb::arg("data"), nb::arg("seeds"),
         nb::arg("options"), nb::arg("jobs"));
   m.def("generate", generate_stream, nb::arg("spec"), nb::arg("rows"));

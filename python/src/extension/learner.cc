@@ -10,7 +10,6 @@
 #include <limits>
 #include <stdexcept>
 
-#include "columns.h"
 #include "contenders/budget.h"
 #include "contenders/contenders.h"
 #include "core/archive.h"
@@ -24,10 +23,6 @@
 
 namespace kalstream::python {
 namespace {
-
-std::span<const std::byte> bytes_in(const nb::bytes& bytes) {
-  return {static_cast<const std::byte*>(bytes.data()), bytes.size()};
-}
 
 LearnerOptions options_named(const std::string& name, const std::string& preset) {
   if (preset.empty()) return {.network = {}, .rule = rule_named(name)};
@@ -48,22 +43,36 @@ void check_memory(double needed, const char* what, const char* advice) {
   throw nb::python_error();
 }
 
-double mean_over_outputs(PyLearner& held, double (Intervals::*of)(std::size_t) const) {
-  const Intervals* intervals = held.calibrated().intervals();
-  if (intervals == nullptr) return std::numeric_limits<double>::quiet_NaN();
-  double sum = 0;
-  for (std::size_t k = 0; k < intervals->outputs(); ++k) sum += (intervals->*of)(k);
-  return sum / static_cast<double>(intervals->outputs());
+[[noreturn]] void fail_inputs() {
+  throw std::invalid_argument("X: every number must be finite and within 1e100");
 }
 
-const Recipe& recipe_of(const PyLearner& held) { return *held.learner().recipe(); }
+using Values = std::span<const double>;
 
-}  // namespace
+std::vector<double> sides(std::span<const Interval> bounds, double Interval::*side) {
+  std::vector<double> values;
+  for (const Interval& b : bounds) values.push_back(b.*side);
+  return values;
+}
 
-PyLearner::PyLearner(const std::string& name, std::size_t inputs, std::size_t outputs,
-                     std::uint64_t seed, bool scale, const std::string& preset,
-                     std::optional<double> coverage, std::optional<double> budget_us,
-                     const Settings& settings) {
+/// The mean over the outputs of what their intervals tell; NaN without any.
+auto mean_of(double (Intervals::*told)(std::size_t) const) {
+  return [told](const PyLearner& self) {
+    const Intervals* intervals = self.calibrated().intervals();
+    if (intervals == nullptr) return std::numeric_limits<double>::quiet_NaN();
+    double sum = 0;
+    for (std::size_t k = 0; k < intervals->outputs(); ++k) sum += (intervals->*told)(k);
+    return sum / static_cast<double>(intervals->outputs());
+  };
+}
+
+/// What Python calls a learner's options: key and value as text.
+using Settings = std::vector<std::pair<std::string, std::string>>;
+
+PyLearner make_learner(const std::string& name, std::size_t inputs, std::size_t outputs,
+                       std::uint64_t seed, bool scale, const std::string& preset,
+                       std::optional<double> coverage, std::optional<double> budget_us,
+                       const Settings& settings) {
   LearnerOptions options = options_named(name, preset);
   options.network.inputs = inputs;
   options.network.outputs = outputs;
@@ -83,43 +92,49 @@ PyLearner::PyLearner(const std::string& name, std::size_t inputs, std::size_t ou
   }
   options.validate();
   check_memory(footprint(options).bytes, "learner", "use fewer hidden units or inputs");
-  calibrated_.emplace(
-      make_from({.options = options, .scaled = scale && !takes_raw_data(options.rule)}),
-      CalibrationOptions{.coverage = coverage.value_or(0)});
-  names_ = Names(inputs, outputs);
+  return {{make_from({.options = options, .scaled = scale && !takes_raw_data(options.rule)}),
+           {.coverage = coverage.value_or(0)}},
+          {}};
 }
 
-PyLearner::PyLearner(const nb::bytes& snapshot, std::optional<double> coverage,
-                     const nb::bytes& intervals) {
-  Learnt learnt = learnt_of(bytes_in(snapshot));
-  calibrated_.emplace(std::move(learnt.learner),
-                      CalibrationOptions{.coverage = coverage.value_or(0)});
-  names_ = Names(learner().inputs(), learner().outputs());
-  if (!learnt.schema.empty()) names_.set(std::move(learnt.schema));
-  if (!coverage || intervals.size() == 0) return;
-  Archive archive(bytes_in(intervals));
-  calibrated_->exchange(archive);
+/// From a snapshot or a stream's checkpoint and, if there are any, from what intervals_to_bytes
+/// gave.
+PyLearner read_learner(const nb::bytes& snapshot, std::optional<double> coverage,
+                       const nb::bytes& intervals) {
+  Learnt learnt = learnt_of(view_of(snapshot));
+  CalibratedLearner learner(std::move(learnt.learner), {.coverage = coverage.value_or(0)});
+  if (coverage && intervals.size() > 0) {
+    Archive archive(view_of(intervals));
+    learner.exchange(archive);
+  }
+  return {std::move(learner), std::move(learnt.schema)};
 }
 
-void PyLearner::widen(std::size_t outputs) {
-  calibrated().recalibrate({});
-  calibrated().widen(outputs);
-  names_ = Names(learner().inputs(), outputs);
+Report keep(PyLearner& self, const StepReport& r) {
+  self.last = {r.status,   r.experts,          r.applied,
+               r.rejected, r.covariance_trace, {r.weights.begin(), r.weights.end()}};
+  return *self.last;
 }
 
-CalibratedLearner& PyLearner::calibrated() const {
-  if (in_use_) throw std::runtime_error("the learner is running in another thread");
-  return *calibrated_;
+/// Calls use with the inputs that x, numbers or named ones, has.
+auto with_inputs(PyLearner& self, nb::handle x, bool keeps, const auto& use) {
+  if (is_named(x)) return use(self.names().inputs(x, keeps));
+  return use(Numbers(x, self.learner().inputs(), "x"));
 }
 
-nb::object PyLearner::predict(nb::handle x) {
-  Learner& l = learner();
-  if (is_named(x)) return small_array(l.predict(names_.inputs(x, false)));
-  return small_array(l.predict(Numbers(x, l.inputs(), "x")));
+/// The same with targets.
+auto with_targets(PyLearner& self, nb::handle y, const auto& use) {
+  if (is_named(y)) return use(self.names().targets(y));
+  return use(Numbers(y, self.learner().outputs(), "y"));
 }
 
-nb::object PyLearner::predict_many(const Matrix& X) {
-  Learner& l = learner();
+nb::object predict(PyLearner& self, nb::handle x) {
+  Learner& l = self.learner();
+  return with_inputs(self, x, false, [&](Values v) { return small_array(l.predict(v)); });
+}
+
+nb::object predict_many(PyLearner& self, const Matrix& X) {
+  Learner& l = self.learner();
   if (X.shape(1) != l.inputs())
     throw std::invalid_argument("X has " + std::to_string(X.shape(1)) + " columns, the learner " +
                                 std::to_string(l.inputs()) + " inputs");
@@ -132,130 +147,123 @@ nb::object PyLearner::predict_many(const Matrix& X) {
   return array_of(std::move(d_hat), {X.shape(0), l.outputs()});
 }
 
-nb::tuple PyLearner::interval(nb::handle x) {
-  CalibratedLearner& c = calibrated();
+/// Bounds of the prediction: (low, high).
+nb::tuple interval(PyLearner& self, nb::handle x) {
+  CalibratedLearner& c = self.calibrated();
   if (c.intervals() == nullptr)
     throw std::invalid_argument("the learner was made without coverage, e.g. coverage=0.9");
-  if (is_named(x))
-    c.predict(names_.inputs(x, false), said_);
-  else
-    c.predict(Numbers(x, c.learner().inputs(), "x"), said_);
-  std::vector<double> low;
-  std::vector<double> high;
-  for (const Interval& b : said_.bounds) {
-    low.push_back(b.low);
-    high.push_back(b.high);
-  }
-  return nb::make_tuple(small_array(low), small_array(high));
+  with_inputs(self, x, false, [&](Values v) { c.predict(v, self.said); });
+  return nb::make_tuple(small_array(sides(self.said.bounds, &Interval::low)),
+                        small_array(sides(self.said.bounds, &Interval::high)));
 }
 
-Report PyLearner::learn(nb::handle x, nb::handle y) {
-  CalibratedLearner& c = calibrated();
-  const Learner& l = c.learner();
-  if (!is_named(x)) {
-    const Numbers inputs(x, l.inputs(), "x");
-    if (is_named(y)) return keep(c.learn(inputs, names_.targets(y)));
-    return keep(c.learn(inputs, Numbers(y, l.outputs(), "y")));
-  }
-  const auto inputs = names_.inputs(x, true, y, y.is_none());
-  if (is_named(y)) return keep(c.learn(inputs, names_.targets(y)));
-  if (!y.is_none()) return keep(c.learn(inputs, Numbers(y, l.outputs(), "y")));
-  const auto target = names_.target();
+/// x and y; or with names x alone, the target among them.
+Report learn(PyLearner& self, nb::handle x, nb::handle y) {
+  CalibratedLearner& c = self.calibrated();
+  const auto taught = [&](Values inputs) {
+    return with_targets(self, y, [&](Values d) { return keep(self, c.learn(inputs, d)); });
+  };
+  if (!is_named(x)) return taught(Numbers(x, c.learner().inputs(), "x"));
+  const Values inputs = self.names().inputs(x, true, y, y.is_none());
+  if (!y.is_none()) return taught(inputs);
+  const auto target = self.names().target();
   if (target.empty())
     throw nb::value_error(
         "y: the target is missing, and x has none; to move on without, advance(x)");
-  return keep(c.learn(inputs, target));
+  return keep(self, c.learn(inputs, target));
 }
 
-Report PyLearner::advance(nb::handle x) {
-  CalibratedLearner& c = calibrated();
-  if (is_named(x)) return keep(c.advance(names_.inputs(x, true)));
-  return keep(c.advance(Numbers(x, c.learner().inputs(), "x")));
+Report advance(PyLearner& self, nb::handle x) {
+  return with_inputs(self, x, true,
+                     [&](Values v) { return keep(self, self.calibrated().advance(v)); });
 }
 
-Report PyLearner::keep(const StepReport& r) {
-  Report report{r.status,   r.experts,          r.applied,
-                r.rejected, r.covariance_trace, {r.weights.begin(), r.weights.end()}};
-  last = report;
-  return report;
-}
-
-nb::object PyLearner::forecast(std::size_t horizon, nb::handle X) {
-  Learner& l = learner();
+nb::object forecast(PyLearner& self, std::size_t horizon, nb::handle X) {
+  Learner& l = self.learner();
   check_memory(
       static_cast<double>(horizon) * sizeof(double) * static_cast<double>(l.outputs() + l.inputs()),
       "forecast", "choose a shorter horizon");
   std::vector<double> d_hat(horizon * l.outputs());
-  if (!l.forecast(horizon, Numbers(X, horizon * l.inputs(), "X"), d_hat))
-    throw std::invalid_argument("X: every number must be finite and within 1e100");
+  if (!l.forecast(horizon, Numbers(X, horizon * l.inputs(), "X"), d_hat)) fail_inputs();
   return array_of(std::move(d_hat), {horizon, l.outputs()});
 }
 
-void PyLearner::reset() {
-  calibrated().reset();
-  last.reset();
+nb::bytes to_bytes(PyLearner& self) {
+  return bytes_of(save(self.learner(), self.names().schema()));
 }
 
-nb::bytes PyLearner::intervals_to_bytes() const {
-  std::vector<std::byte> bytes;
-  Archive archive(bytes);
-  calibrated().exchange(archive);
-  return nb::bytes(bytes.data(), bytes.size());
-}
-
-nb::bytes PyLearner::to_bytes() const {
-  const auto bytes = save(learner(), names_.schema());
-  return nb::bytes(bytes.data(), bytes.size());
-}
-
-void PyLearner::write(const std::string& path) const {
+void write(PyLearner& self, const std::string& path) {
   try {
-    write_snapshot(path, learner(), names_.schema());
+    write_snapshot(path, self.learner(), self.names().schema());
   } catch (const std::runtime_error& error) {
     PyErr_SetString(PyExc_OSError, error.what());
     throw nb::python_error();
   }
 }
 
-nb::object PyLearner::table(const nb::list& columns) {
+/// The inputs of the rows of a table, by name.
+nb::object table(PyLearner& self, const nb::list& columns) {
   std::size_t rows = 0;
-  auto values = names().table(columns, rows);
-  return array_of(std::move(values), {rows, learner().inputs()});
+  auto values = self.names().table(columns, rows);
+  return array_of(std::move(values), {rows, self.learner().inputs()});
 }
 
-PyForecaster::PyForecaster(PyLearner& learner, std::size_t horizon, std::optional<double> coverage)
-    : held_(learner), forecaster_(learner.learner(), horizon, coverage.value_or(0)) {}
-
-void PyForecaster::learn(nb::handle y) {
-  Learner& l = held_.learner();
-  if (y.is_none()) return forecaster_.learn(l, {});
-  if (is_named(y)) return forecaster_.learn(l, held_.names().targets(y));
-  const Numbers d(y, l.outputs(), "y");
-  forecaster_.learn(l, d);
+/// A constructor, of a function that returns what is to be constructed.
+template <class Made, class... Arguments>
+auto constructed_by(Made (*make)(Arguments...)) {
+  return [make](Made* self, Arguments... arguments) { new (self) Made(make(arguments...)); };
 }
 
-nb::object PyForecaster::forecast(nb::handle X) {
-  Learner& l = held_.learner();
-  std::size_t leads = 0;
-  if (X.is_none()) {
-    leads = forecaster_.forecast(l, {});
-  } else {
-    const Numbers inputs(X, forecaster_.horizon() * l.inputs(), "X");
-    leads = forecaster_.forecast(l, inputs);
+/// Forecasts beside a learner that Python holds; it keeps that alive.
+struct PyForecaster {
+  PyForecaster(PyLearner& learner, std::size_t horizon, std::optional<double> coverage)
+      : held(learner), forecaster(learner.learner(), horizon, coverage.value_or(0)) {}
+
+  /// After the learner's learn(x, y), or with none after its advance(x).
+  void learn(nb::handle y) {
+    Learner& l = held.learner();
+    if (y.is_none()) return forecaster.learn(l, {});
+    with_targets(held, y, [&](Values d) { forecaster.learn(l, d); });
   }
-  if (leads < forecaster_.horizon())
-    throw std::invalid_argument("X: every number must be finite and within 1e100");
-  const auto values = forecaster_.values();
-  return array_of({values.begin(), values.end()}, {leads, l.outputs()});
+
+  /// Of the next samples, whose inputs are the rows of X.
+  nb::object forecast(nb::handle X) {
+    Learner& l = held.learner();
+    const std::size_t horizon = forecaster.horizon();
+    const std::size_t numbers = X.is_none() ? 0 : horizon * l.inputs();
+    if (forecaster.forecast(l, Numbers(X, numbers, "X")) < horizon) fail_inputs();
+    const auto values = forecaster.values();
+    return array_of<double>({values.begin(), values.end()}, {horizon, l.outputs()});
+  }
+
+  nb::object bounds(double Interval::*side) const {
+    const auto bounds = forecaster.bounds();
+    if (bounds.empty()) return nb::none();
+    return array_of(sides(bounds, side),
+                    {bounds.size() / forecaster.outputs(), forecaster.outputs()});
+  }
+
+  PyLearner& held;
+  Forecaster forecaster;
+};
+
+}  // namespace
+
+PyLearner::PyLearner(CalibratedLearner learner, Schema schema)
+    : calibrated_(std::move(learner)),
+      names_(calibrated_.learner().inputs(), calibrated_.learner().outputs()) {
+  if (!schema.empty()) names_.set(std::move(schema));
 }
 
-nb::object PyForecaster::bounds(bool upper) const {
-  const auto bounds = forecaster_.bounds();
-  if (bounds.empty()) return nb::none();
-  std::vector<double> values;
-  for (const Interval& b : bounds) values.push_back(upper ? b.high : b.low);
-  return array_of(std::move(values),
-                  {bounds.size() / forecaster_.outputs(), forecaster_.outputs()});
+void PyLearner::widen(std::size_t outputs) {
+  calibrated().recalibrate({});
+  calibrated().widen(outputs);
+  names_ = Names(learner().inputs(), outputs);
+}
+
+CalibratedLearner& PyLearner::calibrated() const {
+  if (in_use_) throw std::runtime_error("the learner is running in another thread");
+  return calibrated_;
 }
 
 void bind_learner(nb::module_& m) {
@@ -273,8 +281,7 @@ void bind_learner(nb::module_& m) {
               "Trace of all covariances together; 0 without one.")
       .def_prop_ro(
           "weights", [](const Report& r) { return small_array(r.weights); },
-          "How much each expert counts after the step, in the order of Learner.expert_names.",
-          nb::sig("def weights(self) -> numpy.typing.NDArray[numpy.float64]"))
+          "How much each expert counts after the step, in the order of Learner.expert_names.")
       .def("__repr__", [](const Report& r) {
         std::string text = std::string("Report(status='") + to_string(r.status) + "'";
         if (r.experts > 1)
@@ -284,30 +291,26 @@ void bind_learner(nb::module_& m) {
       });
 
   nb::class_<PyLearner>(m, "Learner", nb::dynamic_attr())
-      .def(nb::init<const std::string&, std::size_t, std::size_t, std::uint64_t, bool,
-                    const std::string&, std::optional<double>, std::optional<double>,
-                    const Settings&>(),
-           nb::arg("name"), nb::arg("inputs"), nb::arg("outputs"), nb::arg("seed"),
-           nb::arg("scale"), nb::arg("preset"), nb::arg("coverage").none(),
-           nb::arg("budget_us").none(), nb::arg("settings"))
-      .def(nb::init<const nb::bytes&, std::optional<double>, const nb::bytes&>(),
-           nb::arg("snapshot"), nb::arg("coverage").none(), nb::arg("intervals"))
+      .def("__init__", constructed_by(make_learner), nb::arg("name"), nb::arg("inputs"),
+           nb::arg("outputs"), nb::arg("seed"), nb::arg("scale"), nb::arg("preset"),
+           nb::arg("coverage").none(), nb::arg("budget_us").none(), nb::arg("settings"))
+      .def("__init__", constructed_by(read_learner), nb::arg("snapshot"),
+           nb::arg("coverage").none(), nb::arg("intervals"))
       .def(nb::init<const PyLearner&>(), nb::arg("other"))
-      .def("predict", &PyLearner::predict, nb::arg("x") = nb::none(),
+      .def("predict", predict, nb::arg("x") = nb::none(),
            "The prediction for input x, numbers or named ones, an array of (outputs,); NaN if x "
-           "cannot be used. Has no "
-           "effect on later calls.")
-      .def("interval", &PyLearner::interval, nb::arg("x") = nb::none(),
+           "cannot be used. Has no effect on later calls.")
+      .def("interval", interval, nb::arg("x") = nb::none(),
            "Bounds of the prediction for x, as (low, high), arrays of (outputs,), that hold the "
            "target as often as `coverage` says. NaN before ten targets. No effect on later calls.")
-      .def("predict_many", &PyLearner::predict_many, nb::arg("X").noconvert())
+      .def("predict_many", predict_many, nb::arg("X").noconvert())
       .def(
-          "learn", &PyLearner::learn, nb::arg("x").none(), nb::arg("y") = nb::none(),
+          "learn", learn, nb::arg("x").none(), nb::arg("y") = nb::none(),
           "Moves on to x and learns its target y; reuses the work of predict(x). With names, x may "
           "have the target, too. Returns a Report.")
-      .def("advance", &PyLearner::advance, nb::arg("x") = nb::none(),
+      .def("advance", advance, nb::arg("x") = nb::none(),
            "Moves on to x without a target. Returns a Report.")
-      .def("forecast", &PyLearner::forecast, nb::arg("horizon"), nb::arg("X") = nb::none())
+      .def("forecast", forecast, nb::arg("horizon"), nb::arg("X") = nb::none())
       .def(
           "expect_periods",
           [](PyLearner& self, const std::vector<double>& samples) {
@@ -323,43 +326,43 @@ void bind_learner(nb::module_& m) {
           },
           "Those it reckons with, told or found.")
       .def("_widen", &PyLearner::widen, nb::arg("outputs"))
-      .def("reset", &PyLearner::reset, "Back to the state after construction.")
-      .def("intervals_to_bytes", &PyLearner::intervals_to_bytes)
+      .def(
+          "reset",
+          [](PyLearner& self) {
+            self.calibrated().reset();
+            self.last.reset();
+          },
+          "Back to the state after construction.")
+      .def("intervals_to_bytes", [](const PyLearner& self) { return exchanged(self.calibrated()); })
       .def_prop_ro(
           "coverage",
           [](PyLearner& self) -> std::optional<double> {
             const double coverage = self.calibrated().calibration().coverage;
-            if (!(coverage > 0)) return {};
-            return coverage;
+            return coverage > 0 ? std::optional(coverage) : std::nullopt;
           },
           "Of intervals, as asked for; None: there are none.")
-      .def_prop_ro(
-          "observed_coverage",
-          [](PyLearner& self) { return mean_over_outputs(self, &Intervals::coverage); },
-          "What part of the targets was within its bounds; NaN while there are none.")
-      .def_prop_ro(
-          "recent_coverage",
-          [](PyLearner& self) { return mean_over_outputs(self, &Intervals::recent_coverage); },
-          "The same of the last thousand or so.")
+      .def_prop_ro("observed_coverage", mean_of(&Intervals::coverage),
+                   "What part of the targets was within its bounds; NaN while there are none.")
+      .def_prop_ro("recent_coverage", mean_of(&Intervals::recent_coverage),
+                   "The same of the last thousand or so.")
       .def("__sizeof__",
            [](const PyLearner& self) {
-             return static_cast<std::size_t>(footprint(recipe_of(self).options).bytes);
+             return static_cast<std::size_t>(footprint(self.recipe().options).bytes);
            })
-      .def("to_bytes", &PyLearner::to_bytes)
-      .def("write", &PyLearner::write)
+      .def("to_bytes", to_bytes)
+      .def("write", write)
       .def_prop_ro(
           "schema",
           [](PyLearner& self) -> std::optional<Schema> {
             const Schema& schema = self.names().schema();
-            if (schema.empty()) return {};
-            return schema;
+            return schema.empty() ? std::nullopt : std::optional(schema);
           },
           "The fields it knows by name: what each is, and in which order; None before any name.")
       .def("_set_schema", [](PyLearner& self, const Schema& schema) { self.names().set(schema); })
       .def("_set_names",
            [](PyLearner& self, const std::vector<std::string>& inputs,
               const std::vector<std::string>& targets) { self.names().set(inputs, targets); })
-      .def("_table", &PyLearner::table, nb::arg("columns"))
+      .def("_table", table, nb::arg("columns"))
       .def_prop_ro(
           "report", [](const PyLearner& self) { return self.last; },
           "Of the last learn or advance; None before the first.")
@@ -369,19 +372,17 @@ void bind_learner(nb::module_& m) {
           "samples", [](const PyLearner& self) { return self.learner().samples(); },
           "Learnt or advanced to since the start; those that could not be used do not count.")
       .def_prop_ro("name",
-                   [](const PyLearner& self) { return name_of(recipe_of(self).options.rule); })
-      .def_prop_ro("seed",
-                   [](const PyLearner& self) { return recipe_of(self).options.network.seed; })
-      .def_prop_ro("scaled", [](const PyLearner& self) { return recipe_of(self).scaled; })
+                   [](const PyLearner& self) { return name_of(self.recipe().options.rule); })
+      .def_prop_ro("seed", [](const PyLearner& self) { return self.recipe().options.network.seed; })
+      .def_prop_ro("scaled", [](const PyLearner& self) { return self.recipe().scaled; })
+      .def_prop_ro("raw",
+                   [](const PyLearner& self) { return takes_raw_data(self.recipe().options.rule); })
       .def_prop_ro(
-          "raw", [](const PyLearner& self) { return takes_raw_data(recipe_of(self).options.rule); })
-      .def_prop_ro(
-          "expert_names",
-          [](const PyLearner& self) { return expert_names(recipe_of(self).options); },
+          "expert_names", [](const PyLearner& self) { return expert_names(self.recipe().options); },
           "Of a mixture, in the order of Report.weights; else none.")
       .def_prop_ro("settings", [](const PyLearner& self) {
         Settings settings;
-        for (const Setting& s : settings_of(recipe_of(self).options))
+        for (const Setting& s : settings_of(self.recipe().options))
           settings.emplace_back(s.key, s.value);
         return settings;
       });
@@ -393,14 +394,15 @@ void bind_learner(nb::module_& m) {
            "After the learner's learn(x, y); without y after its advance(x).")
       .def("forecast", &PyForecaster::forecast, nb::arg("X") = nb::none())
       .def_prop_ro(
-          "low", [](const PyForecaster& self) { return self.bounds(false); },
-          "Lower bounds of the last forecast, (horizon, outputs); None without intervals, or "
-          "before "
-          "it.")
+          "low", [](const PyForecaster& self) { return self.bounds(&Interval::low); },
+          "Lower bounds of the last forecast, (horizon, outputs); None without any, or before it.")
       .def_prop_ro(
-          "high", [](const PyForecaster& self) { return self.bounds(true); }, "The upper ones.")
-      .def_prop_ro("horizon", &PyForecaster::horizon)
-      .def("reset", &PyForecaster::reset, "Back to the state after construction.");
+          "high", [](const PyForecaster& self) { return self.bounds(&Interval::high); },
+          "The upper ones.")
+      .def_prop_ro("horizon", [](const PyForecaster& self) { return self.forecaster.horizon(); })
+      .def(
+          "reset", [](PyForecaster& self) { self.forecaster.reset(); },
+          "Back to the state after construction.");
 
   m.def("options", [](const std::string& name) {
     std::vector<std::vector<std::string>> known;

@@ -1,10 +1,8 @@
 // The learner as Python holds it.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "arrays.h"
@@ -23,73 +21,33 @@ struct Report {
   std::vector<double> weights;
 };
 
-/// What Python calls a learner's options: key and value as text.
-using Settings = std::vector<std::pair<std::string, std::string>>;
-
+/// A learner with its intervals, and the fields it knows by name.
 class PyLearner {
  public:
-  PyLearner(const std::string& name, std::size_t inputs, std::size_t outputs, std::uint64_t seed,
-            bool scale, const std::string& preset, std::optional<double> coverage,
-            std::optional<double> budget_us, const Settings& settings);
-  /// From a snapshot or a stream's checkpoint and, if there are any, from what intervals_to_bytes
-  /// gave.
-  PyLearner(const nb::bytes& snapshot, std::optional<double> coverage, const nb::bytes& intervals);
+  PyLearner(CalibratedLearner learner, Schema schema);
   PyLearner(const PyLearner& other)
       : last(other.last), calibrated_(other.calibrated()), names_(other.names_) {}
 
-  /// The learner with its intervals, unless a run without the interpreter lock is under way in
-  /// another thread.
+  /// Unless a run without the interpreter lock is under way in another thread.
   CalibratedLearner& calibrated() const;
   Learner& learner() const { return calibrated().learner(); }
-
-  nb::object predict(nb::handle x);
-  nb::object predict_many(const Matrix& X);
-  /// Bounds of the prediction: (low, high).
-  nb::tuple interval(nb::handle x);
-  /// x and y; or with names x alone, the target among them.
-  Report learn(nb::handle x, nb::handle y);
-  Report advance(nb::handle x);
-  nb::object forecast(std::size_t horizon, nb::handle X);
-  /// For more classes (kalstream::widened).
-  void widen(std::size_t outputs);
-  void reset();
-  nb::bytes to_bytes() const;
-  void write(const std::string& path) const;
-  nb::bytes intervals_to_bytes() const;
+  const Recipe& recipe() const { return *learner().recipe(); }
   Names& names() {
     learner();  // not while it is running
     return names_;
   }
-  /// The inputs of the rows of a table, by name.
-  nb::object table(const nb::list& columns);
+  /// For more classes (kalstream::widened).
+  void widen(std::size_t outputs);
+
   std::optional<Report> last;
+  CalibratedLearner::Prediction said;
 
  private:
   friend class InUse;
-  Report keep(const StepReport& report);
 
-  mutable std::optional<CalibratedLearner> calibrated_;
-  CalibratedLearner::Prediction said_;
-  Names names_{0, 0};    // of its sizes, once it is there
+  mutable CalibratedLearner calibrated_;
+  Names names_;
   bool in_use_ = false;  // read and written with the interpreter lock held
-};
-
-/// Forecasts beside a learner that Python holds; it keeps that alive.
-class PyForecaster {
- public:
-  PyForecaster(PyLearner& learner, std::size_t horizon, std::optional<double> coverage);
-
-  /// After the learner's learn(x, y), or with none after its advance(x).
-  void learn(nb::handle y);
-  /// Of the next samples, whose inputs are the rows of X.
-  nb::object forecast(nb::handle X);
-  nb::object bounds(bool upper) const;
-  std::size_t horizon() const { return forecaster_.horizon(); }
-  void reset() { forecaster_.reset(); }
-
- private:
-  PyLearner& held_;
-  Forecaster forecaster_;
 };
 
 /// While it lives, other threads' calls to the learner are refused.
@@ -104,6 +62,7 @@ class InUse {
   PyLearner& held_;
 };
 
+void bind_dataset(nb::module_& module);
 void bind_learner(nb::module_& module);
 void bind_evaluation(nb::module_& module);
 void bind_stream(nb::module_& module);

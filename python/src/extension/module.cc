@@ -1,11 +1,11 @@
 // kalstream._core: what the Python package is built on. The package is the interface; this is not.
 #include <exception>
 
-#include "dataset.h"
 #include "kalstream/snapshot.h"
 #include "kalstream/version.h"
 #include "learner.h"
 #include "names.h"
+#include "schema/data_error.h"
 #include "schema/rules.h"
 
 namespace {

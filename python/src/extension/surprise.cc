@@ -40,19 +40,10 @@ nb::object take(Surprise& self, nb::handle prediction, nb::handle y, nb::handle 
   return p;
 }
 
-nb::bytes to_bytes(const Surprise& self) {
-  std::vector<std::byte> bytes;
-  Archive archive(bytes);
-  Surprise(self).exchange(archive);
-  return nb::bytes(bytes.data(), bytes.size());
-}
-
-nb::tuple get_state(const Surprise& self) { return nb::make_tuple(self.outputs(), to_bytes(self)); }
-
 void set_state(Surprise& self, const nb::tuple& state) {
   new (&self) Surprise(nb::cast<std::size_t>(state[0]));
   const auto bytes = nb::cast<nb::bytes>(state[1]);
-  Archive archive(std::span(static_cast<const std::byte*>(bytes.data()), bytes.size()));
+  Archive archive(view_of(bytes));
   self.exchange(archive);
 }
 
@@ -73,24 +64,16 @@ void bind_surprise(nb::module_& m) {
           },
           nb::arg("outputs") = 1)
       .def("take", &take, nb::arg("prediction"), nb::arg("y"), nb::arg("spread") = nb::none(),
-           nb::sig("def take(self, prediction: numpy.typing.ArrayLike, y: numpy.typing.ArrayLike, "
-                   "spread: "
-                   "numpy.typing.ArrayLike | None = None) -> numpy.typing.NDArray[numpy.float64]"),
            "The surprise of y, one per output, and learns it; NaN before ten are known.")
       .def("expect", &expect, nb::arg("prediction"), nb::arg("spread") = nb::none(),
-           nb::sig("def expect(self, prediction: numpy.typing.ArrayLike, spread: "
-                   "numpy.typing.ArrayLike | None = None) -> Expectation"),
            "For targets that come later: what is expected, to be kept until then.")
       .def("of", &of, nb::arg("expected"), nb::arg("y"),
-           nb::sig("def of(self, expected: Expectation, y: numpy.typing.ArrayLike) -> "
-                   "numpy.typing.NDArray[numpy.float64]"),
            "The surprise of y, one per output. No effect on later calls.")
-      .def("learn", &learn, nb::arg("expected"), nb::arg("y"),
-           nb::sig("def learn(self, expected: Expectation, y: numpy.typing.ArrayLike) -> None"),
-           "Learns how far off y was.")
+      .def("learn", &learn, nb::arg("expected"), nb::arg("y"), "Learns how far off y was.")
       .def("reset", &Surprise::reset, "Back to the start.")
       .def_prop_ro("outputs", &Surprise::outputs)
-      .def("__getstate__", &get_state)
+      .def("__getstate__",
+           [](Surprise& self) { return nb::make_tuple(self.outputs(), exchanged(self)); })
       .def("__setstate__", &set_state)
       .def("__repr__", [](const Surprise& self) {
         return "Surprise(outputs=" + std::to_string(self.outputs()) + ")";

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import ssl
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping
-from types import TracebackType
+from itertools import count
 from typing import Any, TypeVar
 
 from . import _calls
-from ._calls import Answer, Event, EventReader, Place, Sample
-from ._learner import Learner
+from ._calls import LOCAL, PAGE, Answer, Call, Calls, Event, EventReader, Place, Sample
 
 T = TypeVar("T")
 
@@ -37,17 +34,15 @@ class _Connection:
     def usable(self) -> bool:
         return self.reusable and not self.reader.at_eof() and not self.writer.is_closing()
 
-    async def ask(
-        self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]
-    ) -> tuple[int, dict[str, str]]:
+    async def ask(self, call: Call[Any]) -> tuple[int, AsyncIterator[bytes]]:
+        """The status of the answer, and its body in the pieces it comes in."""
         host = f"[{self.place.host}]" if ":" in self.place.host else self.place.host
-        lines = {"Host": f"{host}:{self.place.port}", **self.place.headers, **headers}
-        if body is not None:
-            lines["Content-Length"] = str(len(body))
+        lines = {"Host": f"{host}:{self.place.port}", **self.place.headers, **call.headers}
+        if call.body is not None:
+            lines["Content-Length"] = str(len(call.body))
         head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
-        self.writer.write(
-            f"{method} {self.place.prefix}{path} HTTP/1.1\r\n{head}\r\n".encode("latin-1") + (body or b"")
-        )
+        request = f"{call.method} {self.place.prefix}{call.path} HTTP/1.1\r\n{head}\r\n"
+        self.writer.write(request.encode("latin-1") + (call.body or b""))
         await self.writer.drain()
         version, status, *_ = (await self._line()).split(" ", 2)
         answered: dict[str, str] = {}
@@ -55,7 +50,7 @@ class _Connection:
             name, _, value = line.partition(":")
             answered[name.strip().lower()] = value.strip()
         self.reusable = version == "HTTP/1.1" and answered.get("connection", "").lower() != "close"
-        return int(status), answered
+        return int(status), self._parts(int(status), answered)
 
     async def _line(self) -> str:
         line = await self.reader.readline()
@@ -63,8 +58,7 @@ class _Connection:
             raise EOFError("the connection ended within an answer")
         return line.decode("latin-1").rstrip("\r\n")
 
-    async def parts(self, status: int, headers: Mapping[str, str]) -> AsyncIterator[bytes]:
-        """The body, in the pieces it comes in."""
+    async def _parts(self, status: int, headers: Mapping[str, str]) -> AsyncIterator[bytes]:
         if status == 204:
             return
         if headers.get("transfer-encoding", "").lower() == "chunked":
@@ -84,7 +78,7 @@ class _Connection:
         self.writer.close()
 
 
-class AsyncClient:
+class AsyncClient(Calls):
     """`kalstream.Client` for asyncio: the same calls, awaited. Calls at the same time have a connection
     each, at most `connections`; events have their own.
 
@@ -94,110 +88,34 @@ class AsyncClient:
     ...         print(event.name, event.data)
     """
 
-    def __init__(
-        self,
-        address: str = "http://127.0.0.1:8080",
-        *,
-        token: str | None = None,
-        token_file: str | os.PathLike[str] | None = None,
-        trust: str | os.PathLike[str] | ssl.SSLContext | None = None,
-        timeout: float = 60.0,
-        connections: int = 8,
-    ) -> None:
-        self._place = Place(address, token, token_file, trust)
-        self._timeout = timeout
+    def __init__(self, address: str = LOCAL, *, connections: int = 8, **options: Any) -> None:
+        super().__init__(address, **options)
         self._idle: list[_Connection] = []
         self._allowed = asyncio.Semaphore(connections)
-
-    # Streams
-
-    async def streams(self) -> list[dict[str, Any]]:
-        return await self._call(_calls.streams())
-
-    async def create(self, stream: str, **options: Any) -> dict[str, Any]:
-        return await self._call(_calls.create(stream, options))
-
-    async def describe(self, stream: str) -> dict[str, Any]:
-        return await self._call(_calls.describe(stream))
-
-    async def delete(self, stream: str) -> None:
-        await self._call(_calls.delete(stream))
-
-    async def reset(self, stream: str) -> None:
-        await self._call(_calls.reset(stream))
-
-    # Samples
-
-    async def send(self, stream: str, sample: Sample) -> Answer:
-        return await self._call(_calls.send(stream, sample))
-
-    async def send_batch(self, stream: str, samples: Iterable[Sample]) -> list[Answer]:
-        return await self._call(_calls.send_batch(stream, samples))
 
     async def send_all(
         self, stream: str, samples: Iterable[Sample] | AsyncIterable[Sample], *, batch: int = 1000
     ) -> AsyncIterator[Answer]:
         """Any number of samples, so many a request, one request after the other."""
-        if isinstance(samples, AsyncIterable):
-            some: list[Sample] = []
-            async for sample in samples:
-                some.append(sample)
-                if len(some) == batch:
-                    for answer in await self.send_batch(stream, some):
-                        yield answer
-                    some = []
-            for answer in await self.send_batch(stream, some) if some else []:
-                yield answer
-        else:
-            for part in _calls.batches(samples, batch):
-                for answer in await self.send_batch(stream, part):
+        some: list[Sample] = []
+        async for sample in _each(samples):
+            some.append(sample)
+            if len(some) == batch:
+                for answer in await self.send_batch(stream, some):
                     yield answer
-
-    async def label(self, stream: str, id: str | int, targets: Sample) -> Answer:
-        return await self.send(stream, {**targets, "id": id})
-
-    async def forecast(
-        self,
-        stream: str,
-        horizon: int | None = None,
-        *,
-        key: str | None = None,
-        future: Iterable[Sample] | None = None,
-    ) -> list[dict[str, Any]]:
-        return await self._call(_calls.forecast(stream, horizon, key, future))
-
-    # Models
+                some = []
+        for answer in await self.send_batch(stream, some) if some else []:
+            yield answer
 
     async def models(
         self, stream: str, *, search: str | None = None, sort: str = "key", order: str = "asc"
     ) -> AsyncIterator[dict[str, Any]]:
-        offset = 0
-        while True:
-            page = await self._call(_calls.models(stream, search, sort, order, offset, 100))
+        for offset in count(0, PAGE):
+            page = await self._models(stream, search=search, sort=sort, order=order, offset=offset)
             for model in page["models"]:
                 yield model
-            offset += len(page["models"])
-            if not page["models"] or offset >= page["total"]:
+            if offset + PAGE >= page["total"]:
                 return
-
-    async def snapshot(self, stream: str, *, key: str | None = None) -> bytes:
-        return await self._call(_calls.snapshot(stream, key))
-
-    async def learner(self, stream: str, *, key: str | None = None) -> Learner:
-        return Learner.load(await self.snapshot(stream, key=key))
-
-    async def restore(self, stream: str, source: Learner | bytes, *, key: str | None = None) -> None:
-        await self._call(_calls.restore(stream, source, key))
-
-    async def forget(self, stream: str, *, key: str | None = None) -> None:
-        await self._call(_calls.forget(stream, key))
-
-    # Looking
-
-    async def history(
-        self, stream: str, *, key: str | None = None, target: str | None = None, points: int = 2000
-    ) -> dict[str, Any]:
-        return await self._call(_calls.history(stream, key, target, points))
 
     async def events(
         self, stream: str | None = None, *, key: str | None = None, target: str | None = None
@@ -206,28 +124,18 @@ class AsyncClient:
         connection: _Connection | None = None
         try:
             connection = await _Connection.open(self._place)
-            path = _calls.events_path(stream, key, target)
-            status, headers = await connection.ask("GET", path, None, {"Accept": "text/event-stream"})
+            status, parts = await connection.ask(_calls.events(stream, key, target))
             if status != 200:
-                raise _calls.failure(
-                    status, b"".join([part async for part in connection.parts(status, headers)])
-                )
+                raise _calls.failure(status, b"".join([part async for part in parts]))
             reader = EventReader()
-            rest = b""
-            async for part in connection.parts(status, headers):
-                *lines, rest = (rest + part).split(b"\n")
-                for line in lines:
-                    event = reader.line(line)
-                    if event is not None:
-                        yield event
+            async for part in parts:
+                for event in reader.read(part):
+                    yield event
         except _broken as error:
             raise self._place.unreachable(error) from error
         finally:
             if connection is not None:
                 connection.close()
-
-    async def metrics(self) -> str:
-        return await self._call(_calls.metrics())
 
     # Connections
 
@@ -238,23 +146,14 @@ class AsyncClient:
     async def __aenter__(self) -> "AsyncClient":
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         await self.close()
 
-    def __repr__(self) -> str:
-        return f"kalstream.AsyncClient({self._place!r})"
-
-    async def _call(self, call: _calls.Call[T]) -> T:
+    async def _call(self, call: Call[T]) -> T:
         async with self._allowed:
-            connection: _Connection | None = None
-            while self._idle and connection is None:
-                candidate = self._idle.pop()
-                if candidate.usable:
-                    connection = candidate
-                else:
-                    candidate.close()
+            while self._idle and not self._idle[-1].usable:
+                self._idle.pop().close()
+            connection = self._idle.pop() if self._idle else None
             try:
                 status, body = await asyncio.wait_for(self._exchange(connection, call), self._timeout)
             except _broken as error:
@@ -263,12 +162,12 @@ class AsyncClient:
             raise _calls.failure(status, body)
         return call.read(body)
 
-    async def _exchange(self, connection: _Connection | None, call: _calls.Call[T]) -> tuple[int, bytes]:
+    async def _exchange(self, connection: _Connection | None, call: Call[T]) -> tuple[int, bytes]:
         if connection is None:
             connection = await _Connection.open(self._place)
         try:
-            status, headers = await connection.ask(call.method, call.path, call.body, call.headers)
-            body = b"".join([part async for part in connection.parts(status, headers)])
+            status, parts = await connection.ask(call)
+            body = b"".join([part async for part in parts])
         except BaseException:  # also when cancelled: what is left in it belongs to nobody
             connection.close()
             raise
@@ -277,3 +176,12 @@ class AsyncClient:
         else:
             connection.close()
         return status, body
+
+
+async def _each(samples: Iterable[Sample] | AsyncIterable[Sample]) -> AsyncIterator[Sample]:
+    if isinstance(samples, AsyncIterable):
+        async for sample in samples:
+            yield sample
+    else:
+        for sample in samples:
+            yield sample

@@ -6,19 +6,35 @@ import json
 import math
 import os
 import ssl
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import wraps
+from itertools import islice
+from types import MethodType
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 from urllib.parse import quote, urlencode, urlsplit
 
 from ._learner import Learner
+
+if TYPE_CHECKING:
+    from typing_extensions import Concatenate, ParamSpec
+
+    from ._async_client import AsyncClient
+    from ._client import Client
+
+    P = ParamSpec("P")
+else:
+    P = TypeVar("P")
 
 T = TypeVar("T")
 Sample = Mapping[str, Any]
 Answer = dict[str, Any]
 
-JSON = "application/json"
+PAGE = 100  # models at a time
+LOCAL = "http://127.0.0.1:8080"
+JSON = "application/json"  # types of content
 LINES = "application/x-ndjson"
+BYTES = "application/octet-stream"
 
 
 class ServerError(Exception):
@@ -48,19 +64,19 @@ class Call(Generic[T]):
 
     method: str
     path: str
-    read: Callable[[bytes], T]
     body: bytes | None = None
-    headers: Mapping[str, str] = field(default_factory=dict)
+    content: str = ""  # type of the body
+    accept: str = ""  # type of the answer
+    read: Callable[[bytes], T] = json.loads
+
+    @property
+    def headers(self) -> dict[str, str]:
+        named = {"Content-Type": self.content, "Accept": self.accept}
+        return {name: value for name, value in named.items() if value}
 
 
 def _nothing(body: bytes) -> None:
     return None
-
-
-def _object(body: bytes) -> dict[str, Any]:
-    value = json.loads(body)
-    assert isinstance(value, dict)
-    return value
 
 
 def _lines(body: bytes) -> list[Answer]:
@@ -78,137 +94,39 @@ def _plain(value: Any) -> Any:
 
 def encode(sample: Sample) -> str:
     """A sample as one line of JSON; numbers that are not (NaN) are missing."""
-    known = {
-        name: None if isinstance(value, float) and math.isnan(value) else value
-        for name, value in sample.items()
-    }
+    known = {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in sample.items()}
     return json.dumps(known, default=_plain, allow_nan=False, separators=(",", ":"))
 
 
-def stream_path(stream: str, rest: str = "", **query: Any) -> str:
+def _asked(path: str, **query: Any) -> str:
     asked = urlencode({name: value for name, value in query.items() if value is not None})
-    return f"/api/v1/streams/{quote(stream, safe='')}{rest}{'?' + asked if asked else ''}"
+    return f"{path}?{asked}" if asked else path
 
 
-def streams() -> Call[list[dict[str, Any]]]:
-    return Call("GET", "/api/v1/streams", lambda body: _object(body)["streams"])
+def stream_path(stream: str, rest: str = "", **query: Any) -> str:
+    return _asked(f"/api/v1/streams/{quote(stream, safe='')}{rest}", **query)
 
 
-def create(stream: str, options: Mapping[str, Any]) -> Call[dict[str, Any]]:
-    return Call("PUT", stream_path(stream), _object, json.dumps(options).encode(), {"Content-Type": JSON})
+class call(Generic[P, T]):
+    """A method that says what is asked. A Client gives the answer, an AsyncClient something to await."""
 
+    def __init__(self, describe: Callable[Concatenate[Any, P], Call[T]]) -> None:
+        self._describe = describe
 
-def describe(stream: str) -> Call[dict[str, Any]]:
-    return Call("GET", stream_path(stream), _object)
+    @overload
+    def __get__(self, client: Client, kind: Any) -> Callable[P, T]: ...
+    @overload
+    def __get__(self, client: AsyncClient, kind: Any) -> Callable[P, Coroutine[Any, Any, T]]: ...
+    @overload
+    def __get__(self, client: None, kind: Any) -> Callable[Concatenate[Any, P], Any]: ...
+    def __get__(self, client: Any, kind: Any) -> Any:
+        describe = self._describe
 
+        @wraps(describe)
+        def ask(client: Any, *args: P.args, **kwargs: P.kwargs) -> Any:
+            return client._call(describe(client, *args, **kwargs))
 
-def delete(stream: str) -> Call[None]:
-    return Call("DELETE", stream_path(stream), _nothing)
-
-
-def reset(stream: str) -> Call[None]:
-    return Call("POST", stream_path(stream, "/reset"), _nothing, b"")
-
-
-def send(stream: str, sample: Sample) -> Call[Answer]:
-    return Call(
-        "POST", stream_path(stream, "/samples"), _object, encode(sample).encode(), {"Content-Type": JSON}
-    )
-
-
-def send_batch(stream: str, samples: Iterable[Sample]) -> Call[list[Answer]]:
-    body = "".join(encode(sample) + "\n" for sample in samples).encode()
-    return Call("POST", stream_path(stream, "/samples"), _lines, body, {"Content-Type": LINES})
-
-
-def forecast(
-    stream: str, horizon: int | None, key: str | None, future: Iterable[Sample] | None
-) -> Call[list[dict[str, Any]]]:
-    body = b"" if future is None else f"[{','.join(encode(sample) for sample in future)}]".encode()
-    headers = {"Content-Type": JSON} if body else {}
-    path = stream_path(stream, "/forecast", horizon=horizon, key=key)
-    return Call("POST", path, lambda answer: _object(answer)["forecast"], body, headers)
-
-
-def snapshot(stream: str, key: str | None) -> Call[bytes]:
-    return Call("GET", stream_path(stream, "/snapshot", key=key), bytes)
-
-
-def restore(stream: str, source: Learner | bytes, key: str | None) -> Call[None]:
-    body = source.to_bytes() if isinstance(source, Learner) else bytes(source)
-    headers = {"Content-Type": "application/octet-stream"}
-    return Call("PUT", stream_path(stream, "/snapshot", key=key), _nothing, body, headers)
-
-
-def forget(stream: str, key: str | None) -> Call[None]:
-    return Call("DELETE", stream_path(stream, "/models", key=key), _nothing)
-
-
-def models(
-    stream: str, search: str | None, sort: str, order: str, offset: int, limit: int
-) -> Call[dict[str, Any]]:
-    query = {"search": search, "sort": sort, "order": order, "offset": offset, "limit": limit}
-    return Call("GET", stream_path(stream, "/models", **query), _object)
-
-
-def history(stream: str, key: str | None, target: str | None, points: int) -> Call[dict[str, Any]]:
-    return Call("GET", stream_path(stream, "/history", key=key, target=target, points=points), _object)
-
-
-def metrics() -> Call[str]:
-    return Call("GET", "/metrics", bytes.decode)
-
-
-def events_path(stream: str | None, key: str | None, target: str | None) -> str:
-    query = urlencode(
-        {k: v for k, v in {"stream": stream, "key": key, "target": target}.items() if v is not None}
-    )
-    return f"/api/v1/events{'?' + query if query else ''}"
-
-
-def batches(samples: Iterable[Sample], size: int) -> Iterator[list[Sample]]:
-    batch: list[Sample] = []
-    for sample in samples:
-        batch.append(sample)
-        if len(batch) == size:
-            yield batch
-            batch = []
-    if batch:
-        yield batch
-
-
-def failure(status: int, body: bytes) -> ServerError:
-    try:
-        error = json.loads(body)["error"]
-        return ServerError(status, error["code"], error["message"])
-    except (ValueError, KeyError, TypeError):
-        text = body.decode("utf-8", "replace").strip()
-        return ServerError(status, "error", text or f"the server answered {status}")
-
-
-class EventReader:
-    """Lines of a stream of events in, events out."""
-
-    def __init__(self) -> None:
-        self._name = "message"
-        self._data: list[str] = []
-        self._id: str | None = None
-
-    def line(self, line: bytes) -> Event | None:
-        text = line.decode("utf-8").rstrip("\r\n")
-        if text == "":
-            name, data = self._name, "\n".join(self._data)
-            self._name, self._data = "message", []
-            return Event(name, json.loads(data), self._id) if data else None
-        what, _, value = text.partition(":")
-        value = value.removeprefix(" ")
-        if what == "event":
-            self._name = value
-        elif what == "data":
-            self._data.append(value)
-        elif what == "id":
-            self._id = value
-        return None
+        return ask if client is None else MethodType(ask, client)
 
 
 class Place:
@@ -217,9 +135,9 @@ class Place:
     def __init__(
         self,
         address: str,
-        token: str | None,
-        token_file: str | os.PathLike[str] | None,
-        trust: str | os.PathLike[str] | ssl.SSLContext | None,
+        token: str | None = None,
+        token_file: str | os.PathLike[str] | None = None,
+        trust: str | os.PathLike[str] | ssl.SSLContext | None = None,
     ) -> None:
         parts = urlsplit(address if "://" in address else f"http://{address}")
         if parts.scheme not in ("http", "https") or not parts.hostname:
@@ -239,14 +157,167 @@ class Place:
             self.headers["Authorization"] = f"Bearer {token}"
         self.tls: ssl.SSLContext | None = None
         if self.secure:
-            self.tls = (
-                trust if isinstance(trust, ssl.SSLContext) else ssl.create_default_context(cafile=trust)
-            )
+            self.tls = trust if isinstance(trust, ssl.SSLContext) else ssl.create_default_context(cafile=trust)
 
     def __repr__(self) -> str:  # never the token
         return self.address
 
     def unreachable(self, error: Exception) -> ConnectionError:
-        return ConnectionError(
-            f"{self.address} does not answer: {error}. Is `kalstream serve` running there?"
-        )
+        return ConnectionError(f"{self.address} does not answer: {error}. Is `kalstream serve` running there?")
+
+
+class Calls:
+    """What both clients can be asked; options are those of Place."""
+
+    def __init__(self, address: str, *, timeout: float = 60.0, **options: Any) -> None:
+        self._place = Place(address, **options)
+        self._timeout = timeout
+
+    def __repr__(self) -> str:
+        return f"kalstream.{type(self).__name__}({self._place!r})"
+
+    # Streams
+
+    @call
+    def streams(self) -> Call[list[dict[str, Any]]]:
+        """All streams, each with its samples, errors, rate and so on."""
+        return Call("GET", "/api/v1/streams", read=lambda body: json.loads(body)["streams"])
+
+    @call
+    def create(self, /, stream: str, **options: Any) -> Call[dict[str, Any]]:
+        """Makes a stream, with options of `kalstream stream`: learner, target, key, interval, horizon, …"""
+        return Call("PUT", stream_path(stream), json.dumps(options).encode(), JSON)
+
+    @call
+    def describe(self, stream: str) -> Call[dict[str, Any]]:
+        """One stream, with its options, fields and scores."""
+        return Call("GET", stream_path(stream))
+
+    @call
+    def delete(self, stream: str) -> Call[None]:
+        """Deletes a stream with all it has learnt."""
+        return Call("DELETE", stream_path(stream), read=_nothing)
+
+    @call
+    def reset(self, stream: str) -> Call[None]:
+        """The stream begins again, with the same options and nothing learnt."""
+        return Call("POST", stream_path(stream, "/reset"), b"", read=_nothing)
+
+    # Samples
+
+    @call
+    def send(self, stream: str, sample: Sample) -> Call[Answer]:
+        """One sample; it is predicted, answered, and learnt if it has its target."""
+        return Call("POST", stream_path(stream, "/samples"), encode(sample).encode(), JSON)
+
+    @call
+    def label(self, stream: str, id: str | int, targets: Sample) -> Call[Answer]:
+        """Targets of an earlier sample that had this id, {"y": 3.4}; with a key, its field as well."""
+        sample = encode({**targets, "id": id})
+        return Call("POST", stream_path(stream, "/samples"), sample.encode(), JSON)
+
+    @call
+    def send_batch(self, stream: str, samples: Iterable[Sample]) -> Call[list[Answer]]:
+        """Samples in one request; their answers, in order."""
+        body = "".join(encode(sample) + "\n" for sample in samples).encode()
+        return Call("POST", stream_path(stream, "/samples"), body, LINES, read=_lines)
+
+    @call
+    def forecast(
+        self,
+        stream: str,
+        horizon: int | None = None,
+        *,
+        key: str | None = None,
+        future: Iterable[Sample] | None = None,
+    ) -> Call[list[dict[str, Any]]]:
+        """What comes next, with inputs known ahead in future; nothing is learnt."""
+        body = b"" if future is None else f"[{','.join(encode(sample) for sample in future)}]".encode()
+        path = stream_path(stream, "/forecast", horizon=horizon, key=key)
+        return Call("POST", path, body, JSON if body else "", read=lambda answer: json.loads(answer)["forecast"])
+
+    # Models
+
+    @call
+    def _models(self, /, stream: str, **query: Any) -> Call[dict[str, Any]]:
+        return Call("GET", stream_path(stream, "/models", limit=PAGE, **query))
+
+    @call
+    def snapshot(self, stream: str, *, key: str | None = None) -> Call[bytes]:
+        """All that a model has learnt; `kalstream.Learner.load` reads it."""
+        return Call("GET", stream_path(stream, "/snapshot", key=key), read=bytes)
+
+    @call
+    def learner(self, stream: str, *, key: str | None = None) -> Call[Learner]:
+        """A copy of a stream's learner, to go on with here."""
+        return Call("GET", stream_path(stream, "/snapshot", key=key), read=Learner.load)
+
+    @call
+    def restore(self, stream: str, source: Learner | bytes, *, key: str | None = None) -> Call[None]:
+        """The model begins from a learner or a snapshot."""
+        body = source.to_bytes() if isinstance(source, Learner) else bytes(source)
+        return Call("PUT", stream_path(stream, "/snapshot", key=key), body, BYTES, read=_nothing)
+
+    @call
+    def forget(self, stream: str, *, key: str | None = None) -> Call[None]:
+        """Forgets the model of a key."""
+        return Call("DELETE", stream_path(stream, "/models", key=key), read=_nothing)
+
+    # Looking
+
+    @call
+    def history(
+        self, stream: str, *, key: str | None = None, target: str | None = None, points: int = 2000
+    ) -> Call[dict[str, Any]]:
+        """The newest points in columns, with forecast, weights of experts and errors."""
+        return Call("GET", stream_path(stream, "/history", key=key, target=target, points=points))
+
+    @call
+    def metrics(self) -> Call[str]:
+        """What Prometheus would read."""
+        return Call("GET", "/metrics", read=bytes.decode)
+
+
+def events(stream: str | None, key: str | None, target: str | None) -> Call[bytes]:
+    """An answer that goes on; EventReader reads it."""
+    path = _asked("/api/v1/events", stream=stream, key=key, target=target)
+    return Call("GET", path, accept="text/event-stream")
+
+
+def batches(samples: Iterable[Sample], size: int) -> Iterator[list[Sample]]:
+    rest = iter(samples)
+    while batch := list(islice(rest, size)):
+        yield batch
+
+
+def failure(status: int, body: bytes) -> ServerError:
+    try:
+        error = json.loads(body)["error"]
+        return ServerError(status, error["code"], error["message"])
+    except (ValueError, KeyError, TypeError):
+        text = body.decode("utf-8", "replace").strip()
+        return ServerError(status, "error", text or f"the server answered {status}")
+
+
+class EventReader:
+    """Bytes of a stream of events in, events out."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+        self._id: str | None = None
+
+    def read(self, part: bytes) -> Iterator[Event]:
+        *blocks, self._rest = (self._rest + part).replace(b"\r\n", b"\n").split(b"\n\n")
+        for block in blocks:
+            name, data = "message", []
+            for line in block.decode("utf-8").split("\n"):
+                what, _, value = line.partition(":")
+                value = value.removeprefix(" ")
+                if what == "event":
+                    name = value
+                elif what == "data":
+                    data.append(value)
+                elif what == "id":
+                    self._id = value
+            if data:
+                yield Event(name, json.loads("\n".join(data)), self._id)

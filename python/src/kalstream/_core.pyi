@@ -46,15 +46,15 @@ class Schema:
     def remarks(self) -> list[str]: ...
 
 class FieldChoice:
-    def __init__(
-        self,
-        targets: Sequence[str],
-        inputs: Sequence[str],
-        categories: Sequence[str],
-        time: str,
-        id: str,
-        key: str,
-    ) -> None: ...
+    targets: Sequence[str]
+    inputs: Sequence[str]
+    categories: Sequence[str]
+    time: str
+    id: str
+    key: str
+    task: str
+    classes: int
+    def __init__(self) -> None: ...
 
 class Dataset:
     @staticmethod
@@ -71,8 +71,6 @@ class Dataset:
     def add_elapsed(self) -> None: ...
     @property
     def is_irregular(self) -> bool: ...
-    @property
-    def y(self) -> npt.NDArray[np.float64]: ...
     @property
     def rows(self) -> int: ...
     @property
@@ -104,21 +102,20 @@ class Dataset:
     def describe(self) -> dict[str, Any]: ...
 
 class EvaluationOptions:
-    def __init__(
-        self,
-        steps: int,
-        warm_up: int,
-        horizon: int,
-        weight_points: int,
-        coverage: float,
-        keep_forecasts: bool,
-        future: Sequence[str],
-        periods: Sequence[float] | None,
-        surprise: bool,
-        alarm_rate: float,
-        hold_missing: bool,
-        delay: int,
-    ) -> None: ...
+    steps: int
+    warm_up: int
+    horizon: int
+    weight_points: int
+    coverage: float
+    surprise: bool
+    alarm_rate: float
+    keep_forecasts: bool
+    hold_missing: bool
+    future: Sequence[str]
+    delay: int
+    max_delay: int
+    periods: Sequence[float] | None
+    def __init__(self) -> None: ...
 
 class Expectation: ...
 
@@ -266,9 +263,6 @@ def look_ahead(
     learner: Learner, data: Dataset, options: EvaluationOptions, backtest: bool
 ) -> tuple[list[dict[str, Any]], list[str]]: ...
 def run(
-    learner: Learner, data: Dataset, options: EvaluationOptions
-) -> dict[str, Any]: ...
-def run_many(
     learners: Sequence[Learner],
     data: Sequence[Dataset],
     options: Sequence[EvaluationOptions],
@@ -280,7 +274,7 @@ def compare(
     seeds: Sequence[int],
     options: EvaluationOptions,
     jobs: int,
-) -> list[dict[str, Any]]: ...
+) -> list[tuple[dict[str, Any], list[dict[str, Any]]]]: ...
 def generate(
     spec: str, rows: int
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], list[str], list[str]]: ...

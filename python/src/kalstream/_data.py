@@ -99,13 +99,30 @@ def _names(fields: Fields) -> list[str]:
 
 
 def choice(
-    target: Fields, inputs: Fields, category: Fields, time: Fields, id: str = "id", key: str = ""
+    target: Fields = None,
+    inputs: Fields = None,
+    category: Fields = None,
+    time: Fields = None,
+    key: Fields = None,
+    id: Fields = None,
+    task: str | None = None,
+    classes: int | None = None,
 ) -> _core.FieldChoice:
     """What the user says about fields; None: the rules decide."""
-    chosen = ["none"] if inputs is not None and _names(inputs) == [] else _names(inputs)
-    return _core.FieldChoice(
-        _names(target), chosen, _names(category), "".join(_names(time)[:1]), id, key
-    )
+    if task not in (None, "classify", "regress"):
+        raise ValueError(f"task: 'classify' or 'regress' expected, not {task!r}")
+    if classes is not None and not 2 <= classes <= 1000:
+        raise ValueError(f"classes: 2 to 1000, not {classes}")
+    made = _core.FieldChoice()
+    made.targets = _names(target)
+    made.inputs = _names(inputs) or ([] if inputs is None else ["none"])
+    made.categories = _names(category)
+    made.time = "".join(_names(time)[:1])
+    made.key = "".join(_names(key)[:1])
+    made.id = "".join(_names(id)[:1]) or made.id
+    made.task = task or ""
+    made.classes = made.classes if classes is None else classes
+    return made
 
 
 def read(
@@ -132,13 +149,11 @@ def _targets_of(y: Any) -> list[Column]:
     return [_column(f"target.{k + 1}", values[:, k]) for k in range(values.shape[1])]
 
 
-def named(
-    X: Any, y: Any, target: Fields, inputs: Fields, category: Fields, time: Fields, like: _core.Schema | None
-) -> _core.Dataset:
+def named(X: Any, y: Any, fields: dict[str, Any], like: _core.Schema | None) -> _core.Dataset:
     """A table; its targets are among its columns, or another one."""
     columns = times_of(y) if X is None else times_of(X) + columns_of(X)
     if y is not None:
-        if target is not None:
+        if fields["target"] is not None:
             raise TypeError("target: these are the columns of y already")
         targets = _targets_of(y)
         for name, values, _ in targets:
@@ -147,10 +162,8 @@ def named(
             if any(name == other for other, _, _ in columns):
                 raise ValueError(f"both X and y have a column {name!r}; rename one")
         columns += targets
-        target = [name for name, _, _ in targets]
-    return _core.Dataset.from_columns(
-        columns, choice(target, inputs, category, time), like or _core.Schema()
-    )
+        fields["target"] = [name for name, _, _ in targets]
+    return _core.Dataset.from_columns(columns, choice(**fields), like or _core.Schema())
 
 
 def arrays(X: Any, y: Any) -> _core.Dataset:
@@ -169,29 +182,18 @@ def arrays(X: Any, y: Any) -> _core.Dataset:
     return _core.Dataset.from_arrays(inputs, targets)
 
 
-def read_schema(
-    path: Path,
-    *,
-    target: Fields = None,
-    inputs: Fields = None,
-    category: Fields = None,
-    time: str | None = None,
-    id: str = "id",
-    key: str = "",
-    columns: Sequence[str] | None = None,
-) -> dict[str, Any]:
+def read_schema(path: Path, *, columns: Sequence[str] | None = None, **fields: Any) -> dict[str, Any]:
     """How a file would be read: what `kalstream inspect FILE --json` prints.
 
     CSV, TSV, JSON lines, ARFF and MAT, any of them perhaps with .gz. docs/data.md has the rules.
 
     Parameters
     ----------
-    target, inputs, category, time, id, key
-        Fields by name or number from 1, as for `kalstream.run`; None: the rules decide. `key` is the field
-        that tells which model a line of a stream is for.
     columns
         Names of the columns, for text without a header.
+    **fields
+        target, inputs, category, time, key, id, task and classes, as for `kalstream.run`; what is left open is decided by
+        the rules.
     """
-    fields = choice(target, inputs, category, time, id, key)
-    described: dict[str, Any] = read(path, 0, fields, columns).describe()
+    described: dict[str, Any] = read(path, 0, choice(**fields), columns).describe()
     return described

@@ -4,74 +4,103 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any, Union
 
 from . import _core, _data, _html
 from ._data import Fields, Path
-from ._learner import Array, Learner, Numbers, Option, Table, _size
-from ._numpy import ArrayLike, np, npt
+from ._learner import Learner, Numbers, Table, _size
+from ._numpy import Array, ArrayLike, np, npt
 
 
 GENERATED_ROWS = 5000  # of a generator, which has no end
 LONGEST_HORIZON = 1000
+LONGEST_DELAY = 1_000_000
+FIELDS = ("target", "inputs", "category", "time", "key", "id", "task", "classes")  # what the user says of them
 
 Future = Union[Fields, bool]
 Periods = Union[str, float, Sequence[float], None]
 
 
-class Stream:
-    """What is run: rows of inputs and targets, and what they are called."""
+class Source:
+    """What is run: rows of inputs and targets, what they are called, and how to go through them.
 
-    def __init__(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        target: Fields,
-        inputs: Fields,
-        category: Fields,
-        time: str | None,
-        columns: Sequence[str] | None,
-        missing: str,
-        steps: int,
-        horizon: int,
-        like: _core.Schema | None = None,
-        future: Future = None,
-    ) -> None:
-        if missing not in ("refuse", "hold"):
-            raise ValueError(f"missing: 'refuse' or 'hold' expected, not {missing!r}")
-        self.steps = _size("steps", steps, 0)
-        beyond = _size("horizon", horizon, 0)
-        chosen = any(field is not None for field in (target, inputs, category, time))
+    Takes the arguments of `run` that are not those of a learner.
+    """
+
+    def __init__(self, X: Any, y: Any, *, like: _core.Schema | None = None, **arguments: Any) -> None:
+        for name in arguments:
+            if name not in _defaults():
+                raise TypeError(f"unexpected keyword argument {name!r}")
+        a = SimpleNamespace(**{**_defaults(), **arguments})
+        if a.missing not in ("refuse", "hold"):
+            raise ValueError(f"missing: 'refuse' or 'hold' expected, not {a.missing!r}")
+        if not 0 <= a.alarm_rate < 1:
+            raise ValueError(f"alarm_rate: a part of the rows, e.g. 1e-4, not {a.alarm_rate}")
+        self.options = options = _core.EvaluationOptions()
+        options.horizon = horizon_of(a.horizon, 0)
+        for name in ("steps", "warm_up", "weight_points", "delay", "max_delay"):
+            setattr(options, name, _size(name, getattr(a, name), 0))
+        if max(options.delay, options.max_delay) > LONGEST_DELAY:
+            raise ValueError(f"delay, max_delay: at most {LONGEST_DELAY} rows")
+        options.keep_forecasts = bool(a.keep_forecasts)
+        options.surprise = bool(a.surprise)
+        options.alarm_rate = float(a.alarm_rate)
+        options.hold_missing = a.missing == "hold"
+        options.periods = periods_of(a.periods)
+        self.interval = a.interval
+        self.data = self._read(X, y, {name: getattr(a, name) for name in FIELDS}, a.columns, like)
+        options.future = future_of(self.data, a.future)
+        if self.data.has_classes and options.horizon > 0:
+            raise _core.DataError(
+                f'horizon is for targets that are numbers, and "{self.data.target_names[0]}" is a class; leave it away'
+            )
+        is_named = _data.is_path(X) or _data.is_table(X) or (X is None and _data.is_table(y))
+        self.single = self.data.outputs == 1 if is_named else np.ndim(y) == 1
+
+    def _read(
+        self, X: Any, y: Any, fields: dict[str, Any], columns: Sequence[str] | None, like: _core.Schema | None
+    ) -> _core.Dataset:
+        options = self.options
         if _data.is_path(X):
             if y is not None:
                 raise TypeError("y: a file has its targets among its columns; name them with target=")
-            if str(X).startswith("gen:") and self.steps == 0:
-                self.steps = GENERATED_ROWS
-            rows = self.steps + beyond if self.steps else 0
-            self.data = _data.read(X, rows, _data.choice(target, inputs, category, time), columns, like)
-        elif columns is not None:
+            if str(X).startswith("gen:") and options.steps == 0:
+                options.steps = GENERATED_ROWS
+            rows = options.steps + options.horizon if options.steps else 0
+            return _data.read(X, rows, _data.choice(**fields), columns, like)
+        if columns is not None:
             raise TypeError("columns: names of the columns of a file")
-        elif _data.is_table(X) or (X is None and _data.is_table(y)):
-            if X is None and inputs is None:
-                inputs = []
-            self.data = _data.named(X, y, target, inputs, category, time, like)
-        elif chosen:
-            raise TypeError("target, inputs, category and time name columns; an array has none")
-        else:
-            self.data = _data.arrays(X, y)
-        if self.data.has_classes:
-            raise _core.DataError(
-                f'the target "{self.data.target_names[0]}" is a class, which kalstream.sklearn.OnlineClassifier '
-                "learns; where a number is wanted, choose another with target="
-            )
-        self.hold = missing == "hold"
-        self.future = future_of(self.data, future)
-        self.single = self.data.outputs == 1 if _named(X, y) else np.ndim(y) == 1
+        if _data.is_table(X) or (X is None and _data.is_table(y)):
+            if X is None and fields["inputs"] is None:
+                fields["inputs"] = []
+            return _data.named(X, y, fields, like)
+        if any(field is not None for field in fields.values()):
+            raise TypeError(f"{', '.join(FIELDS[:-1])} and {FIELDS[-1]} name columns; an array has none")
+        return _data.arrays(X, y)
+
+    @property
+    def makes_models(self) -> bool:
+        """A model for each key, or one of classes: made anew, so that the learner tells only its settings."""
+        return bool(self.data.keys) or self.data.has_classes
 
 
-def _named(X: Any, y: Any) -> bool:
-    return _data.is_path(X) or _data.is_table(X) or (X is None and _data.is_table(y))
+def _defaults() -> dict[str, Any]:
+    """Of the arguments of `run` that are not those of a learner: what all that takes them does without them."""
+    return run.__kwdefaults__ or {}
+
+
+def split(arguments: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The arguments of a source, and those that are left for a learner."""
+    of_source = {name: value for name, value in arguments.items() if name in _defaults()}
+    return of_source, {name: value for name, value in arguments.items() if name not in of_source}
+
+
+def horizon_of(horizon: Any, least: int) -> int:
+    number = _size("horizon", horizon, least)
+    if number > LONGEST_HORIZON:
+        raise ValueError(f"horizon: at most {LONGEST_HORIZON} rows ahead, not {number}")
+    return number
 
 
 def future_of(data: _core.Dataset, future: Future) -> list[str]:
@@ -105,38 +134,6 @@ def periods_of(periods: Periods) -> list[float] | None:
     return numbers
 
 
-def evaluation(
-    stream: Stream,
-    horizon: int,
-    warm_up: int,
-    weight_points: int,
-    coverage: float,
-    keep_forecasts: bool,
-    periods: Periods,
-    surprise: bool = False,
-    alarm_rate: float = 0.0,
-    delay: int = 0,
-) -> _core.EvaluationOptions:
-    if horizon > LONGEST_HORIZON:
-        raise ValueError(f"horizon: at most {LONGEST_HORIZON} rows ahead, not {horizon}")
-    if not 0 <= alarm_rate < 1:
-        raise ValueError(f"alarm_rate: a part of the rows, e.g. 1e-4, not {alarm_rate}")
-    return _core.EvaluationOptions(
-        stream.steps,
-        _size("warm_up", warm_up, 0),
-        _size("horizon", horizon, 0),
-        _size("weight_points", weight_points, 0),
-        coverage,
-        bool(keep_forecasts),
-        stream.future,
-        periods_of(periods),
-        bool(surprise),
-        float(alarm_rate),
-        stream.hold,
-        _size("delay", delay, 0),
-    )
-
-
 @dataclasses.dataclass(frozen=True)
 class TargetScore:
     """How far the predictions of one target were from it."""
@@ -154,11 +151,18 @@ class Run:
 
     A row without target (NaN) is passed through and not scored; a row with a missing input is skipped. The
     first target is learnt, not scored: before it nothing can be known.
+
+    Where the target is a class, `y` and `predictions` are names ("" where there is none), and `nse`, `mae` and
+    `rmse` tell nothing: `log_loss`, `class_scores` and `reliability` do.
     """
 
-    learner: Learner | None  #: with all it has learnt; None in a comparison
-    y: Array  #: the targets
-    predictions: Array  #: one per row, made before its target was used; NaN where there is none
+    learner: Learner | None  #: with all it has learnt; None in a comparison, with keys and of classes
+    y: npt.NDArray[Any]  #: the targets
+    predictions: npt.NDArray[Any]  #: one per row, made before its target was used; NaN where there is none
+    probabilities: Array | None  #: rows × classes; NaN where a class was not known yet; None without classes
+    classes: list[str]  #: those that came, in the order in which they did
+    keys: npt.NDArray[Any] | None  #: of each row, the key of its model; None: there is but one
+    key_name: str  #: of the field; empty: there are no keys
     low: Array | None  #: bounds of the predictions, NaN before there are any; None without intervals
     high: Array | None
     coverage: float  #: the part of the targets within their bounds; NaN without intervals
@@ -170,6 +174,9 @@ class Run:
     nse: float  #: mean squared error over the variance of the target: 1 is the mean, 0 is perfect
     mae: float  #: mean absolute error
     rmse: float  #: root of the mean squared error
+    log_loss: float  #: mean -ln p of the class that came; NaN without classes
+    class_scores: dict[str, float]  #: log_loss, accuracy, kappa, auc, f1, calibration_error, recent_...
+    reliability: list[dict[str, float]]  #: by how sure it was: count, mean confidence, accuracy
     targets: dict[str, TargetScore]  #: each by itself
     knse: float  #: NSE of forecasts `horizon` rows ahead; NaN without a horizon
     forecast_squared_errors: Array  #: of the forecast made after each row; empty without a horizon
@@ -207,6 +214,8 @@ class Run:
 
     def learning_curve(self, window: int = 100) -> Array:
         """Mean of the last `window` squared errors over the variance of the target, at each row."""
+        if self.classes:
+            raise ValueError("a learning curve is of targets that are numbers; these are classes")
         scored = ~np.isnan(self.squared_errors)
         total = np.concatenate([[0.0], np.cumsum(np.where(scored, self.squared_errors, 0.0))])
         count = np.concatenate([[0], np.cumsum(scored)])
@@ -214,34 +223,54 @@ class Run:
         first = np.maximum(last - _size("window", window, 1), 0)
         with np.errstate(invalid="ignore"):
             mean = (total[last] - total[first]) / (count[last] - count[first])
-        return np.asarray(mean / (self._variance or np.nan))
+        return np.asarray(mean / (_variance(self.y[scored]) or np.nan))
 
     @property
-    def _variance(self) -> float:
-        scored = self.y[~np.isnan(self.squared_errors)]
-        return float(np.sum(np.var(scored, axis=0))) if len(scored) else float("nan")
+    def by_key(self) -> dict[str, dict[str, float]]:
+        """What came of each key: rows, scored and the nse, rmse and mae of numbers, or the accuracy of classes."""
+        if self.keys is None:
+            return {}
+        keys, first, place = np.unique(self.keys, return_index=True, return_inverse=True)
+        rows_of = np.split(np.argsort(place, kind="stable"), np.cumsum(np.bincount(place))[:-1])
+        scores = {}
+        for k in np.argsort(first):
+            rows = rows_of[k][~np.isnan(self.squared_errors[rows_of[k]])]
+            one: dict[str, float] = {"rows": len(rows_of[k]), "scored": len(rows)}
+            y, said = self.y[rows], self.predictions[rows]
+            if self.classes and len(rows):
+                one["accuracy"] = float(np.mean(y == said))
+            elif len(rows):
+                one["nse"] = float(self.squared_errors[rows].mean() / (_variance(y) or np.nan))
+                one["rmse"] = float(np.sqrt(np.mean((y - said) ** 2)))
+                one["mae"] = float(np.mean(np.abs(y - said)))
+            scores[str(keys[k])] = one
+        return scores
 
     def to_frame(self) -> Any:
-        """Targets, predictions and their bounds as a pandas DataFrame, by time where there is one."""
+        """Targets, predictions and their bounds or probabilities as a pandas DataFrame, by time where there is one."""
         import pandas
 
         index = None if self.time is None else pandas.Index(self.time, name=self.time_name)
-        columns = {}
-        parts = {
-            "": self.y,
-            "prediction": self.predictions,
-            "low": self.low,
-            "high": self.high,
-            "surprise": self.surprise,
-        }
+        columns = {} if self.keys is None else {self.key_name: self.keys}
+        bounds = {"low": self.low, "high": self.high, "surprise": self.surprise}
+        parts = {"": self.y, "prediction": self.predictions, **bounds}
         for k, target in enumerate(self.target_names):
             for part, values in parts.items():
                 if values is not None:
                     columns[f"{target} {part}".rstrip()] = values if values.ndim == 1 else values[:, k]
+        if self.probabilities is not None:
+            for name, values in zip(self.classes, self.probabilities.T):
+                columns[f"{self.target_names[0]} probability {name}"] = values
         return pandas.DataFrame(columns, index=index)
 
     def __repr__(self) -> str:
-        text = f"Run of {len(self.y):,} rows: NSE {self.nse:.4g}, MAE {self.mae:.4g}"
+        text = f"Run of {len(self.y):,} rows"
+        if self.keys is not None:
+            text += f" of {len(set(self.keys.tolist())):,} keys"
+        if self.classes:
+            text += f": log loss {self.log_loss:.4g}, accuracy {100 * self.class_scores['accuracy']:.4g} %"
+        else:
+            text += f": NSE {self.nse:.4g}, MAE {self.mae:.4g}"
         if not np.isnan(self.knse):
             text += f", forecasts NSE {self.knse:.4g}"
         if not np.isnan(self.coverage):
@@ -249,15 +278,14 @@ class Run:
         if len(self.anomalies):
             text += f", {len(self.anomalies):,} anomalies"
         text += f", {self.us_per_step:.3g} µs per row"
-        if self.missing_targets:
-            text += f", {self.missing_targets:,} without target"
-        if self.untimely_rows:
-            text += f", {self.untimely_rows:,} late, repeated or ahead"
-        if self.passed_steps:
-            text += f", {self.passed_steps:,} missing in between"
-        if self.skipped_rows:
-            text += f", {self.skipped_rows:,} skipped"
-        if not self.nse < 1:
+        counts = {
+            "without target": self.missing_targets,
+            "late, repeated or ahead": self.untimely_rows,
+            "missing in between": self.passed_steps,
+            "skipped": self.skipped_rows,
+        }
+        text += "".join(f", {count:,} {what}" for what, count in counts.items() if count)
+        if not self.classes and not self.nse < 1:
             text += "; no better than the mean"
         return text
 
@@ -278,101 +306,81 @@ def _times(data: _core.Dataset, rows: int) -> npt.NDArray[Any] | None:
         return texts
 
 
-def run_of(raw: dict[str, Any], learner: Learner | None, names: list[str], stream: Stream) -> Run:
-    data = stream.data
-    rows = len(raw["predictions"])
-    final = raw.pop("final_weights").tolist()
+def _variance(y: Array) -> float:
+    return float(np.sum(np.var(y, axis=0))) if len(y) else float("nan")
+
+
+def run_of(raw: dict[str, Any], learner: Learner | None, source: Source) -> Run:
+    data = source.data
+    rows = len(raw["y"])
 
     def shaped(values: Array | None) -> Array | None:
-        return values[..., 0] if stream.single and values is not None else values
+        return values[..., 0] if source.single and values is not None else values
 
-    arrays = {
-        name: shaped(raw.pop(name, None))
-        for name in ("y", "predictions", "low", "high", "surprise", "forecasts", "forecast_low", "forecast_high")
-    }
+    if data.has_classes:
+        raw["y"] = np.array(raw["y"])
+        raw["predictions"] = _most_probable(np.array(["", *raw["classes"]]), raw["probabilities"])
+    else:
+        raw.update(classes=[], probabilities=None, class_scores={}, reliability=[])
+        for name in ("y", "predictions"):
+            raw[name] = shaped(raw[name])
+    for name in ("low", "high", "surprise", "forecasts", "forecast_low", "forecast_high"):
+        raw[name] = shaped(raw[name])
+    for name in ("weight_rows", "anomalies"):
+        raw[name] = np.asarray(raw[name], dtype=np.int64)
+    weights = zip(raw["expert_names"], raw.pop("final_weights"))
     scores = [TargetScore(**score) for score in raw.pop("targets")]
-    remarks = [remark.replace("--future", "future=") for remark in raw.pop("remarks")]
     return Run(
-        learner=learner,
+        learner=None if source.makes_models else learner,
+        keys=np.array(data.keys[:rows]) if data.keys else None,
+        key_name=next((field.name for field in data.schema.fields if field.role == "key"), ""),
         targets=dict(zip(data.target_names, scores)),
-        expert_names=names,
-        weights=dict(sorted(zip(names, final), key=lambda pair: -pair[1])),
-        weight_rows=np.asarray(raw.pop("weight_rows"), dtype=np.int64),
-        anomalies=np.asarray(raw.pop("anomalies"), dtype=np.int64),
+        weights=dict(sorted(weights, key=lambda pair: -pair[1])),
         time=_times(data, rows),
         time_name=data.time_name,
         rows=data.lines[:rows],
         input_names=data.input_names,
         target_names=data.target_names,
         labels=data.labels,
-        remarks=[*data.remarks, *(remark for remark in remarks if "the step between samples is" not in remark)],
-        **arrays,  # type: ignore[arg-type]
+        remarks=[*data.remarks, *raw.pop("remarks")],
         **raw,
     )
 
 
-def check(learner: Learner, stream: Stream) -> None:
+def _most_probable(names: npt.NDArray[Any], p: Array) -> npt.NDArray[Any]:
+    """The first of the names where no class has a probability."""
+    top: npt.NDArray[Any] = names[np.argmax(np.column_stack([np.zeros(len(p)), np.nan_to_num(p)]), axis=1)]
+    return top
+
+
+def check(learner: Learner, source: Source) -> None:
     """Whether it is one for this stream; then it knows its fields by name."""
-    data = stream.data
+    data = source.data
     if data.inputs != learner.inputs:
         raise ValueError(f"X has {data.inputs} columns, the learner {learner.inputs} inputs")
     if data.outputs != learner.outputs:
         raise ValueError(f"y has {data.outputs} columns, the learner {learner.outputs} outputs")
-    if data.schema.fields:
+    if data.schema.fields and not source.makes_models:
         learner._set_schema(data.schema)
 
 
-def run_learner(learner: Learner, stream: Stream, options: _core.EvaluationOptions) -> Run:
-    check(learner, stream)
-    raw = _core.run(learner, stream.data, options)
-    return run_of(raw, learner, learner.expert_names, stream)
+def run_learners(prepared: Sequence[tuple[Learner, Source]], jobs: int = 1) -> list[Run]:
+    for learner, source in prepared:
+        check(learner, source)
+    learners = [learner for learner, _ in prepared]
+    raw = _core.run(learners, [source.data for _, source in prepared], [source.options for _, source in prepared], jobs)
+    return [run_of(one, learner, source) for one, (learner, source) in zip(raw, prepared)]
 
 
-def prepare(
-    X: Any,
-    y: Any,
-    learner: str,
-    *,
-    target: Fields = None,
-    inputs: Fields = None,
-    category: Fields = None,
-    time: str | None = None,
-    columns: Sequence[str] | None = None,
-    interval: float | None = 0.9,
-    missing: str = "refuse",
-    steps: int = 0,
-    horizon: int = 0,
-    warm_up: int = 0,
-    weight_points: int = 200,
-    keep_forecasts: bool = False,
-    surprise: bool = False,
-    alarm_rate: float = 0.0,
-    future: Future = None,
-    periods: Periods = None,
-    **options: Any,
-) -> tuple[Learner, Stream, _core.EvaluationOptions]:
+def prepare(X: Any, y: Any, learner: str, **arguments: Any) -> tuple[Learner, Source]:
     """What `run` needs, of its arguments."""
-    stream = Stream(
-        X,
-        y,
-        target=target,
-        inputs=inputs,
-        category=category,
-        time=time,
-        columns=columns,
-        missing=missing,
-        steps=steps,
-        horizon=horizon,
-        future=future,
-    )
-    coverage = options.pop("coverage", interval)
-    data = stream.data
-    made = Learner(learner, inputs=data.inputs, outputs=data.outputs, coverage=coverage, **options)
-    return (
-        made,
-        stream,
-        evaluation(stream, horizon, warm_up, weight_points, 0.0, keep_forecasts, periods, surprise, alarm_rate),
-    )
+    of_source, options = split(arguments)
+    source = Source(X, y, **of_source)
+    data = source.data
+    coverage = options.pop("coverage", source.interval)
+    if data.has_classes:
+        coverage = None
+    return Learner(learner, inputs=data.inputs, outputs=data.outputs, coverage=coverage, **options), source
 
 
 def run(
@@ -384,6 +392,10 @@ def run(
     inputs: Fields = None,
     category: Fields = None,
     time: str | None = None,
+    key: str | int | None = None,
+    id: str | int | None = None,
+    task: str | None = None,
+    classes: int | None = None,
     columns: Sequence[str] | None = None,
     interval: float | None = 0.9,
     missing: str = "refuse",
@@ -394,6 +406,8 @@ def run(
     keep_forecasts: bool = False,
     surprise: bool = False,
     alarm_rate: float = 0.0,
+    delay: int = 0,
+    max_delay: int = 1000,
     future: Future = None,
     periods: Periods = None,
     **options: Any,
@@ -413,7 +427,8 @@ def run(
     learner
         Its name; `**options` are those of `Learner`.
     target
-        Columns to predict, by name or number from 1; None: "target", else the last with numbers.
+        Columns to predict, by name or number from 1; None: "target", else the last with numbers. One of text
+        is a class: every class that comes is learnt, and predicted with a probability.
     inputs
         Columns to learn from, [] for none; None: all others with numbers. What is left out is in
         `Run.remarks`.
@@ -422,6 +437,15 @@ def run(
     time
         The column that tells the time, or "none"; None: the first that does. In a data frame it may be the
         index.
+    key
+        The column that tells which model a row is for: each key has one of its own, all begin alike.
+    id
+        The column that names a row, "id" if there is one. A row without target then waits for it: it may come
+        in a later row with the same id, and nothing else but its key.
+    task
+        "classify": the target is a class, also where it is written in numbers; "regress": it is a number.
+    classes
+        How many classes a model may have to tell apart; None: 32.
     columns
         Names of the columns, for a file without a header.
     interval
@@ -443,6 +467,10 @@ def run(
         How strange each target is, in `Run.surprise`.
     alarm_rate
         About this part of ordinary rows at most is in `Run.anomalies`, e.g. 1e-4; implies surprise.
+    delay
+        Targets come so many rows late: predictions and forecasts do without the last ones.
+    max_delay
+        Rows that may come between one with an id and its target.
     future
         Inputs that are known ahead of their time, by name or number from 1; True: all. Forecasts may see them.
     periods
@@ -455,31 +483,12 @@ def run(
     >>> table = {"temp": [21.5, 22.5, 23.5], "note": ["a", "b", "c"], "load": [1.0, 2.0, 3.0]}
     >>> kalstream.run(table, target="load", learner="rls").remarks
     ['left out: "note" (text)']
+    >>> state = kalstream.run({**table, "state": ["dry", "wet", "dry"]}, target="state", learner="ekf")
+    >>> state.classes, state.probabilities.shape
+    (['dry', 'wet'], (3, 2))
     """
-    return run_learner(
-        *prepare(
-            X,
-            y,
-            learner,
-            target=target,
-            inputs=inputs,
-            category=category,
-            time=time,
-            columns=columns,
-            interval=interval,
-            missing=missing,
-            steps=steps,
-            horizon=horizon,
-            warm_up=warm_up,
-            weight_points=weight_points,
-            keep_forecasts=keep_forecasts,
-            surprise=surprise,
-            alarm_rate=alarm_rate,
-            future=future,
-            periods=periods,
-            **options,
-        )
-    )
+    arguments = dict(locals())
+    return run_learners([prepare(**{**arguments.pop("options"), **arguments})])[0]
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -500,9 +509,16 @@ class Comparison(Mapping[str, list[Run]]):
 
     @property
     def best(self) -> str:
-        """The learner with the smallest mean NSE."""
-        order = sorted(self.summary, key=lambda row: (np.isnan(row["nse_mean"]), row["nse_mean"]))
-        return str(order[0]["learner"])
+        """The learner with the smallest mean NSE, or log loss where targets are classes."""
+        errors = {row["learner"]: row[self._measures[0][1]] for row in self.summary}
+        return str(min(errors, key=lambda name: (np.isnan(errors[name]), errors[name])))
+
+    @property
+    def _measures(self) -> list[tuple[str, str]]:
+        """What a table shows: heading, and column of the summary."""
+        if any(run.classes for runs in self.runs.values() for run in runs):
+            return [("log loss", "log_loss_mean"), ("accuracy", "accuracy_mean"), ("µs/row", "us_per_step")]
+        return [("NSE", "nse_mean"), ("5 %", "nse_p05"), ("95 %", "nse_p95"), ("µs/row", "us_per_step")]
 
     def to_frame(self) -> Any:
         """The summary as a pandas DataFrame."""
@@ -511,12 +527,10 @@ class Comparison(Mapping[str, list[Run]]):
         return pandas.DataFrame(self.summary).set_index("learner")
 
     def __repr__(self) -> str:
-        lines = [f"{'learner':<12} {'NSE':>9} {'5 %':>9} {'95 %':>9} {'µs/row':>9}"]
+        lines = [f"{'learner':<12}" + "".join(f" {heading:>9}" for heading, _ in self._measures)]
         for row in self.summary:
-            lines.append(
-                f"{row['learner']:<12} {row['nse_mean']:>9.4g} {row['nse_p05']:>9.4g} "
-                f"{row['nse_p95']:>9.4g} {row['us_per_step']:>9.3g}"
-            )
+            cells = [f"{row[name]:>9.3g}" if name == "us_per_step" else f"{row[name]:>9.4g}" for _, name in self._measures]
+            lines.append(" ".join([f"{row['learner']:<12}", *cells]))
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -532,22 +546,10 @@ def compare(
     y: ArrayLike | Table | None = None,
     *,
     seeds: int | Sequence[int] = 1,
-    target: Fields = None,
-    inputs: Fields = None,
-    category: Fields = None,
-    time: str | None = None,
-    columns: Sequence[str] | None = None,
-    interval: float | None = None,
-    missing: str = "refuse",
-    steps: int = 0,
-    horizon: int = 0,
-    warm_up: int = 0,
-    weight_points: int = 200,
     jobs: int = 0,
     scale: bool = True,
-    future: Future = None,
-    periods: Periods = None,
-    **options: Option,
+    interval: float | None = None,
+    **arguments: Any,
 ) -> Comparison:
     """Runs several learners with several seeds on one stream, in parallel, without the interpreter lock.
 
@@ -560,30 +562,20 @@ def compare(
         How many (1, 2, ...) or which.
     jobs
         Runs at a time; 0: one per core. Results do not depend on it.
-    X, y, target, inputs, category, time, columns, interval, missing, steps, horizon, warm_up, future, periods
-        As for `run`.
-    scale, **options
-        For those given by name; an option goes to those that have it.
+    X, y, interval, **arguments
+        As for `run`: target, inputs, category, time, key, missing, steps, horizon, warm_up, future, ...
+    scale, **arguments
+        For those given by name; an option of learners goes to those that have it.
 
     >>> X, y = kalstream.generate("mackey-glass", 400)
     >>> table = kalstream.compare(["naive", "ar", "mean"], X, y)
     >>> table.best
     'ar'
     """
-    stream = Stream(
-        X,
-        y,
-        target=target,
-        inputs=inputs,
-        category=category,
-        time=time,
-        columns=columns,
-        missing=missing,
-        steps=steps,
-        horizon=horizon,
-        future=future,
-    )
-    data = stream.data
+    of_source, options = split(arguments)
+    source = Source(X, y, **of_source)
+    data = source.data
+    source.options.coverage = 0.0 if data.has_classes else float(interval or 0)
     if isinstance(learners, Mapping):
         named = list(learners.items())
     else:
@@ -592,28 +584,19 @@ def compare(
     for name in names:
         if names.count(name) > 1:
             raise ValueError(f"learners: {name!r} is there twice; give names of your own as a dict")
-    known = {one: _core.options(one) for _, one in named if isinstance(one, str)}
+    known = {one: {name for name, _, _ in _core.options(one)} for _, one in named if isinstance(one, str)}
     for key in options:
-        if known and not any(key == option for rows in known.values() for option, _, _ in rows):
+        if known and not any(key in its for its in known.values()):
             raise ValueError(f"none of the learners has an option {key!r}")
     made = []
     for name, one in named:
         if isinstance(one, str):
-            its: dict[str, Any] = {
-                key: value for key, value in options.items() if key in {o for o, _, _ in known[one]}
-            }
+            its: dict[str, Any] = {key: value for key, value in options.items() if key in known[one]}
             one = Learner(one, inputs=data.inputs, outputs=data.outputs, scale=scale, **its)
         made.append((name, one))
     chosen = range(1, _size("seeds", seeds, 1) + 1) if isinstance(seeds, int) else seeds
-    raw = _core.compare(
-        made,
-        data,
-        [_size("seeds", seed, 0) for seed in chosen],
-        evaluation(stream, horizon, warm_up, weight_points, float(interval or 0), False, periods),
-        _size("jobs", jobs, 0),
+    outcomes = _core.compare(
+        made, data, [_size("seeds", seed, 0) for seed in chosen], source.options, _size("jobs", jobs, 0)
     )
-    runs = {
-        name: [run_of(one, None, learner.expert_names, stream) for one in outcome["runs"]]
-        for (name, learner), outcome in zip(made, raw)
-    }
-    return Comparison(runs=runs, summary=[outcome["summary"] for outcome in raw])
+    runs = {name: [run_of(one, None, source) for one in of_seeds] for name, (_, of_seeds) in zip(names, outcomes)}
+    return Comparison(runs=runs, summary=[summary for summary, _ in outcomes])

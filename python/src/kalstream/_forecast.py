@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from typing import Any
 
 from . import _core, _data
-from ._data import Fields, Path
-from ._evaluation import Future, Periods, Stream, evaluation, future_of
-from ._learner import Learner, Table, _size
+from ._data import Path
+from ._evaluation import Source, future_of, horizon_of, split
+from ._learner import Learner, Table
 from ._numpy import np
 
 
@@ -36,45 +35,25 @@ class _Outlook:
         horizon: int,
         *,
         interval: float | None,
-        target: Fields,
-        inputs: Fields,
-        category: Fields,
-        time: str | None,
-        columns: Sequence[str] | None,
         future: Any,
-        periods: Periods,
         learner: str | Learner,
-        missing: str,
         elapsed: bool | None,
         backtest: bool,
-        options: dict[str, Any],
+        **arguments: Any,
     ) -> None:
-        horizon = _size("horizon", horizon, 1)
-        named: Any = future
+        horizon = horizon_of(horizon, 1)
         if future is not None and _data.is_table(future):
-            X, named = _joined(X, future)
-        if _data.is_table(X) and hasattr(X, "to_frame") and not hasattr(X, "columns"):
-            X = X.to_frame()
-        series = getattr(X, "ndim", 0) == 1 and hasattr(X, "to_frame")
-        if series:
+            X, future = _joined(X, future)
+        if getattr(X, "ndim", 0) == 1 and hasattr(X, "to_frame"):  # a series
             X = X.to_frame(name=X.name if X.name is not None else "y")
         if not _data.is_path(X) and not _data.is_table(X):
             raise TypeError("X: a data frame, a series, a dict of columns or a file expected")
+        of_source, options = split(arguments)
         like = learner.schema if isinstance(learner, Learner) else None
-        stream = Stream(
-            X,
-            None,
-            target=target,
-            inputs=inputs,
-            category=category,
-            time=time,
-            columns=columns,
-            missing=missing,
-            steps=0,
-            horizon=0,
-            like=like,
-        )
-        data = stream.data
+        source = Source(X, None, like=like, weight_points=0, **of_source)
+        data = source.data
+        if source.makes_models:
+            raise ValueError("X: a series of numbers is forecast; `kalstream forecast --key` forecasts many")
         self.notes = list(data.remarks)
         if elapsed or (elapsed is None and like is None and data.is_irregular):
             data.add_elapsed()
@@ -84,23 +63,16 @@ class _Outlook:
         elif options:
             raise TypeError(f"{next(iter(options))}: the learner has its options already")
         learner._set_schema(data.schema)
-        self.learner = learner
         self.data = data
         self.X = X
-        stream.future = future_of(data, named)
-        outlooks, remarks = _core.look_ahead(
-            learner,
-            data,
-            evaluation(stream, horizon, 0, 0, float(interval or 0), False, periods),
-            backtest,
-        )
-        raw = outlooks[0] if outlooks else {"found": False}
-        if not raw["found"]:
+        source.options.future = future_of(data, future)
+        source.options.horizon = horizon
+        source.options.coverage = float(interval or 0)
+        outlooks, remarks = _core.look_ahead(learner, data, source.options, backtest)
+        if not outlooks or not outlooks[0]["found"]:
             raise ValueError("X: no row has a target and all its inputs")
-        self.raw = raw
-        self.notes += [
-            remark.replace("--future", "future=") for remark in remarks if "the step between samples is" not in remark
-        ]
+        self.raw = outlooks[0]
+        self.notes += remarks
 
     def index(self, rows: int) -> Any:
         """The times that follow those of the data."""
@@ -131,17 +103,11 @@ def forecast(
     horizon: int = 24,
     *,
     interval: float | None = 0.9,
-    target: Fields = None,
-    inputs: Fields = None,
-    category: Fields = None,
-    time: str | None = None,
-    columns: Sequence[str] | None = None,
-    future: Future | Table = None,
-    periods: Periods = None,
+    future: Any = None,
     learner: str | Learner = "auto",
     missing: str = "hold",
     elapsed: bool | None = None,
-    **options: Any,
+    **arguments: Any,
 ) -> Any:
     """Learns a table and tells what comes next, as a pandas DataFrame whose index goes on from that of the data.
 
@@ -157,15 +123,15 @@ def forecast(
         Steps after the last row that has a target, 1 to 1000.
     interval
         The part of the values that the bounds are to hold; None: no bounds.
-    target, inputs, category, time, columns
-        As for `run`.
+    **arguments
+        target, inputs, category, time, columns and so on as for `run`; options of the learner.
     future
         What is known ahead: a data frame with the inputs of the steps to come, by their times; or names of
         inputs, which are then taken from rows without a target at the end of X.
     periods
         The data repeat themselves after so many rows, e.g. [24, 168]; "none"; None: found.
     learner
-        Its name, with `**options` those of `Learner`; or a learner, which goes on from what it knows.
+        Its name; or a learner, which goes on from what it knows.
     missing
         Rows that lack inputs: "hold" the last values, or "refuse" the rows.
     elapsed
@@ -175,25 +141,10 @@ def forecast(
     >>> kalstream.forecast(series, 3, learner="ar", interval=None)["forecast"].round(2).tolist()
     [4.0, 5.0, 6.0]
     """
+    arguments = {**arguments, **{name: value for name, value in locals().items() if name != "arguments"}}
     import pandas
 
-    outlook = _Outlook(
-        X,
-        horizon,
-        interval=interval,
-        target=target,
-        inputs=inputs,
-        category=category,
-        time=time,
-        columns=columns,
-        future=future,
-        periods=periods,
-        learner=learner,
-        missing=missing,
-        elapsed=elapsed,
-        backtest=False,
-        options=options,
-    )
+    outlook = _Outlook(backtest=False, **arguments)
     raw = outlook.raw
     parts = {"forecast": raw["values"], "low": raw.get("low"), "high": raw.get("high")}
     names = outlook.data.target_names
@@ -208,7 +159,7 @@ def forecast(
     return result
 
 
-def backtest(X: Table | Path, horizon: int = 24, *, interval: float | None = 0.9, **arguments: Any) -> Any:
+def backtest(X: Table | Path, horizon: int = 24, **arguments: Any) -> Any:
     """How good forecasts of X would have been, by lead, as a pandas DataFrame.
 
     After every row the steps that follow are forecast and scored when they come: the root of the mean squared
@@ -223,10 +174,6 @@ def backtest(X: Table | Path, horizon: int = 24, *, interval: float | None = 0.9
     """
     import pandas
 
-    known = ("target", "inputs", "category", "time", "columns", "future", "periods", "learner", "missing", "elapsed")
-    chosen: dict[str, Any] = dict.fromkeys(known)
-    chosen.update(learner="auto", missing="hold")
-    chosen.update({key: arguments.pop(key) for key in known if key in arguments})
-    outlook = _Outlook(X, horizon, interval=interval, backtest=True, options=arguments, **chosen)
+    outlook = _Outlook(X, horizon, backtest=True, **{**(forecast.__kwdefaults__ or {}), **arguments})
     outlook.say()
     return pandas.DataFrame(outlook.raw["scores"]).set_index("lead")

@@ -67,29 +67,23 @@ def _sparkline(values: Any, width: int = 320, height: int = 48) -> str:
 
 
 def run(one: Run) -> str:
-    rows = [
-        ("rows", f"{len(one.y):,}"),
-        ("NSE", f"{one.nse:.4g}" + ("" if one.nse < 1 else ": no better than the mean")),
-        ("MAE", f"{one.mae:.4g}"),
-        ("RMSE", f"{one.rmse:.4g}"),
-        ("µs per row", f"{one.us_per_step:.3g}"),
-    ]
+    rows = [("rows", f"{len(one.y):,}")]
+    if one.classes:
+        rows += [(name.replace("_", " "), f"{one.class_scores[name]:.4g}") for name in ("log_loss", "accuracy", "auc")]
+    else:
+        rows.append(("NSE", f"{one.nse:.4g}" + ("" if one.nse < 1 else ": no better than the mean")))
+        if not np.isnan(one.knse):
+            rows.append(("NSE of forecasts", f"{one.knse:.4g}"))
+        rows += [("MAE", f"{one.mae:.4g}"), ("RMSE", f"{one.rmse:.4g}")]
+    rows.append(("µs per row", f"{one.us_per_step:.3g}"))
     if not np.isnan(one.coverage):
         rows.append(("within bounds", f"{100 * one.coverage:.1f} %, mean width {one.width:.4g}"))
-    if not np.isnan(one.knse):
-        rows.insert(2, ("NSE of forecasts", f"{one.knse:.4g}"))
-    curve = _sparkline(one.learning_curve())
+    curve = "" if one.classes else _sparkline(one.learning_curve())
     return f"<b>kalstream run</b>{_table(rows)}{curve}{_bars(one.weights)}"
 
 
 def comparison(one: Comparison) -> str:
     rows = [
-        (
-            html.escape(row["learner"]),
-            f"{row['nse_mean']:.4g}",
-            f"{row['nse_p05']:.4g} – {row['nse_p95']:.4g}",
-            f"{row['us_per_step']:.3g}",
-        )
-        for row in one.summary
+        (html.escape(row["learner"]), *(f"{row[name]:.4g}" for _, name in one._measures)) for row in one.summary
     ]
-    return _table(rows, ("learner", "mean NSE", "5 – 95 % of seeds", "µs per row"))
+    return _table(rows, ("learner", *(heading for heading, _ in one._measures)))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Union
 
 from . import _core, _html
-from ._data import Fields, Path, columns_of, is_table, matrix
+from ._data import Path, columns_of, is_table, matrix
 from ._numpy import Array, ArrayLike, np
 
 if TYPE_CHECKING:
@@ -149,59 +149,32 @@ class Learner(_core.Learner):
         What the learner knows stays as it is. Returns an array of (horizon, outputs).
         """
         horizon = _size("horizon", horizon, 1)
+        return super().forecast(horizon, self._ahead(horizon, X))
+
+    def _ahead(self, horizon: int, X: Any) -> Array | None:
+        """The inputs of the next samples."""
         if X is None and self.inputs > 0:
             raise ValueError(f"X: the {self.inputs} inputs of the next {horizon} samples are needed")
-        if X is not None:
-            X = self._rows(X)
-            if len(X) != horizon:
-                raise ValueError(f"X has {len(X)} rows, horizon is {horizon}")
-        return super().forecast(horizon, X)
+        rows = None if X is None else self._rows(X)
+        if rows is not None and len(rows) != horizon:
+            raise ValueError(f"X has {len(rows)} rows, horizon is {horizon}")
+        return rows
 
     def run(
-        self,
-        X: Numbers | Table | Path,
-        y: ArrayLike | Table | None = None,
-        *,
-        target: Fields = None,
-        inputs: Fields = None,
-        category: Fields = None,
-        time: str | None = None,
-        columns: Sequence[str] | None = None,
-        missing: str = "refuse",
-        steps: int = 0,
-        horizon: int = 0,
-        warm_up: int = 0,
-        weight_points: int = 0,
-        keep_forecasts: bool = False,
-        surprise: bool = False,
-        alarm_rate: float = 0.0,
-        future: Any = None,
-        periods: Any = None,
+        self, X: Numbers | Table | Path, y: ArrayLike | Table | None = None, **arguments: Any
     ) -> "Run":
-        """Goes on with a whole stream: predicts each row, scores, learns; see `kalstream.run`.
+        """Goes on with a whole stream: predicts each row, scores, learns; takes what `kalstream.run` takes.
 
         Once it knows names, columns of a data frame or file are found by them, whatever their order.
         """
-        from ._evaluation import Stream, evaluation, run_learner
+        from ._evaluation import Source, run_learners
 
-        stream = Stream(
-            X,
-            y,
-            target=target,
-            inputs=inputs,
-            category=category,
-            time=time,
-            columns=columns,
-            missing=missing,
-            steps=steps,
-            horizon=horizon,
-            like=self.schema,
-            future=future,
-        )
-        options = evaluation(
-            stream, horizon, warm_up, weight_points, 0.0, keep_forecasts, periods, surprise, alarm_rate
-        )
-        return run_learner(self, stream, options)
+        if "interval" in arguments:
+            raise TypeError("interval: the learner has its coverage already")
+        source = Source(X, y, like=self.schema, **{"weight_points": 0, **arguments})
+        if source.makes_models:
+            raise ValueError("a learner goes on with numbers of one model; for keys and classes use kalstream.run")
+        return run_learners([(self, source)])[0]
 
     def copy(self) -> "Learner":
         """An independent copy, with all it has learnt."""
@@ -228,17 +201,14 @@ class Learner(_core.Learner):
 
         Raises SnapshotError for all but a sound one; bytes from anywhere are safe.
         """
-        learner = cls.__new__(cls)
         if isinstance(source, (bytes, bytearray, memoryview)):
-            _core.Learner.__init__(learner, bytes(source), coverage, b"")
-            return learner
+            return _loaded(cls, bytes(source), coverage)
         with open(source, "rb") as file:
             snapshot = file.read()
         try:
-            _core.Learner.__init__(learner, snapshot, coverage, b"")
+            return _loaded(cls, snapshot, coverage)
         except _core.SnapshotError as error:
             raise _core.SnapshotError(f"{os.fspath(source)}: {error}") from None
-        return learner
 
     def __copy__(self) -> "Learner":
         return self.copy()
@@ -318,16 +288,10 @@ class Forecaster(_core.Forecaster):
 
     def forecast(self, X: Numbers | Table = None) -> Array:
         """Of the next samples, whose inputs are the rows of X, or of its columns; (horizon, outputs)."""
-        if X is None and self._learner.inputs > 0:
-            raise ValueError(f"X: the {self._learner.inputs} inputs of the next {self.horizon} samples are needed")
-        if X is not None:
-            X = self._learner._rows(X)
-            if len(X) != self.horizon:
-                raise ValueError(f"X has {len(X)} rows, horizon is {self.horizon}")
-        return super().forecast(X)
+        return super().forecast(self._learner._ahead(self.horizon, X))
 
 
-def _loaded(cls: type[Learner], snapshot: bytes, coverage: float | None, intervals: bytes) -> Learner:
+def _loaded(cls: type[Learner], snapshot: bytes, coverage: float | None, intervals: bytes = b"") -> Learner:
     learner = cls.__new__(cls)
     _core.Learner.__init__(learner, snapshot, coverage, intervals)
     return learner

@@ -7,8 +7,8 @@ import os
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
-from . import _core, _data
-from ._evaluation import Run, check, prepare, run_of
+from . import _data
+from ._evaluation import Run, check, prepare, run_learners
 from ._learner import _size
 from ._numpy import np
 
@@ -89,41 +89,33 @@ def run_many(
     for first in range(0, len(named), at_once):
         part = named[first : first + at_once]
         prepared = [_prepare(name, X, target, learner, arguments) for name, X, target in part]
-        raw = _core.run_many(
-            [made for made, _, _ in prepared],
-            [stream.data for _, stream, _ in prepared],
-            [options for _, _, options in prepared],
-            jobs,
-        )
-        for (name, _, _), (made, stream, _), one in zip(part, prepared, raw):
-            runs[name] = run_of(one, made if keep_learners else None, made.expert_names, stream)
+        for (name, _, _), run in zip(part, run_learners(prepared, jobs)):
+            runs[name] = run if keep_learners else dataclasses.replace(run, learner=None)
     return Runs(runs)
 
 
 def _prepare(name: Hashable, X: Any, y: Any, learner: str, arguments: dict[str, Any]) -> Any:
     try:
-        made, stream, options = prepare(X, y, learner, **arguments)
-        check(made, stream)
+        made, source = prepare(X, y, learner, **arguments)
+        check(made, source)
     except (TypeError, ValueError) as error:
         raise type(error)(f"series {name!r}: {error}") from None
-    return made, stream, options
+    return made, source
 
 
 Series = tuple[Hashable, Any, Any]  # name, X, y
 
 
 def _by_name(series: Any, y: Any) -> list[Series]:
-    if series is None and y is None:
+    given = {what: values for what, values in (("series", series), ("y", y)) if values is not None}
+    if not given:
         raise TypeError("series: a list of series, or a dict of them by name")
-    both = (series, y)
-    for what, values in zip(("series", "y"), both):
-        if values is not None and not isinstance(values, (Mapping, Sequence, np.ndarray)) or isinstance(values, str):
+    for what, values in given.items():
+        if isinstance(values, str) or not isinstance(values, (Mapping, Sequence, np.ndarray)):
             raise TypeError(f"{what}: a list of series, or a dict of them by name; a long table needs key=")
-    first = y if series is None else series
+    first = next(iter(given.values()))
     names: list[Hashable] = list(first) if isinstance(first, Mapping) else list(range(len(first)))
-    for what, values in zip(("series", "y"), both):
-        if values is None:
-            continue
+    for what, values in given.items():
         if isinstance(values, Mapping) != isinstance(first, Mapping):
             raise TypeError("series and y: either both a dict, or both a list")
         if len(values) != len(names) or (isinstance(values, Mapping) and set(values) != set(names)):
@@ -145,18 +137,13 @@ def _by_key(table: Any, y: Any, key: str) -> list[Series]:
     rows: dict[Hashable, list[int]] = {}
     for row, name in enumerate(keys):
         rows.setdefault(name, []).append(row)
-    if hasattr(table, "iloc"):  # pandas
-        rest = table.drop(columns=key)
-        return [(name, rest.iloc[those], None) for name, those in rows.items()]
-    if hasattr(table, "drop"):  # polars
-        rest = table.drop(key)
-        return [(name, rest[those], None) for name, those in rows.items()]
-    columns = {name: values for name, values in table.items() if name != key}
-    return [
-        (name, {column: _rows_of(values, those) for column, values in columns.items()}, None)
-        for name, those in rows.items()
-    ]
-
-
-def _rows_of(values: Any, rows: list[int]) -> Any:
-    return values[rows] if isinstance(values, np.ndarray) else [values[row] for row in rows]
+    if hasattr(table, "drop"):
+        is_pandas = hasattr(table, "iloc")  # else polars
+        rest = table.drop(columns=key) if is_pandas else table.drop(key)
+        return [(name, (rest.iloc if is_pandas else rest)[those], None) for name, those in rows.items()]
+    columns = {
+        name: np.asarray(values, dtype=None if hasattr(values, "dtype") else object)
+        for name, values in table.items()
+        if name != key
+    }
+    return [(name, {c: values[those] for c, values in columns.items()}, None) for name, those in rows.items()]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from . import _core
-from ._learner import Array, _size
+from ._learner import _size
+from ._numpy import Array
 
 
 def generate(name: str, rows: int, **parameters: float | str) -> tuple[Array, Array]:

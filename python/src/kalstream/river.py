@@ -9,7 +9,10 @@ MAE: 0...
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+import collections
+import datetime
+import warnings
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -17,23 +20,125 @@ from river import base
 from river.conf import Interval
 from river.time_series.base import Forecaster as _Forecaster
 
-from ._features import FeatureLearner
-from ._learner import Array, Learner, Option
+from ._learner import Learner, Option
+from ._numpy import Array
 
 __all__ = ["Classifier", "Forecaster", "MultiTargetRegressor", "Regressor"]
 
 Features = Mapping[Hashable, Any]
 
 
+_LARGEST = 1e100  # a learner refuses inputs beyond
+
+
+class _FeatureLearner:
+    """A learner for dicts.
+
+    A feature that is missing, or not finite, is replaced by the mean of its values so far. A date says when,
+    not what, and is ignored. When a feature appears for the first time, a learner with more inputs takes the
+    place of the old one and learns the last `memory` samples again. From the second time on it gets a quarter
+    more inputs than needed, so that this does not happen for each of many features.
+    """
+
+    def __init__(self, make: Callable[[int], Learner], memory: int, max_features: int) -> None:
+        self._make = make
+        self._max_features = max_features
+        self._places: dict[Hashable, int] = {}
+        self._sums = np.zeros(0)
+        self._counts = np.zeros(0)
+        self._means = np.zeros(0)
+        self._recent: collections.deque[tuple[Array, Array | None]] = collections.deque(maxlen=memory)
+        self._full = False
+        self.learner: Learner | None = None
+
+    @property
+    def features(self) -> list[Hashable]:
+        """Those seen so far, in the order of the learner's inputs."""
+        return list(self._places)
+
+    def _numbers(self, x: Features) -> Iterator[tuple[int, float]]:
+        """Those of the features that have a place, with it."""
+        for feature, value in x.items():
+            place = self._places.get(feature)
+            number = None if place is None else _number(feature, value)
+            if place is not None and number is not None:
+                yield place, number
+
+    def vector(self, x: Features) -> Array:
+        """The features as inputs; those never learnt from are left out."""
+        v = self._means.copy()
+        for place, number in self._numbers(x):
+            v[place] = number
+        return v
+
+    def learn(self, x: Features, y: Array | None) -> None:
+        """Moves on to x and learns y, or only moves on without one."""
+        self._meet(x)
+        assert self.learner is not None
+        _teach(self.learner, self.vector(x), y)
+        known = np.full(len(self._means), np.nan)
+        for place, number in self._numbers(x):
+            known[place] = number
+            self._sums[place] += number
+            self._counts[place] += 1
+            self._means[place] = self._sums[place] / self._counts[place]
+        self._recent.append((known, y))
+
+    def _meet(self, x: Features) -> None:
+        new = [f for f, value in x.items() if f not in self._places and not isinstance(value, datetime.date)]
+        room = self._max_features - len(self._places)
+        if len(new) > room and not self._full:
+            self._full = True
+            warnings.warn(f"more than max_features={self._max_features} features; new ones are ignored", stacklevel=4)
+        for feature in sorted(new, key=str)[: max(room, 0)]:
+            _number(feature, x[feature])  # complains about text before anything is changed
+            self._places[feature] = len(self._places)
+        needed = len(self._places)
+        if self.learner is None:
+            self._grow(needed)
+        elif needed > self.learner.inputs:
+            self._grow(min(needed + needed // 4, self._max_features))
+
+    def _grow(self, inputs: int) -> None:
+        more = inputs - len(self._means)
+        self._sums, self._counts, self._means = (
+            np.concatenate([a, np.zeros(more)]) for a in (self._sums, self._counts, self._means)
+        )
+        self.learner = self._make(inputs)
+        for known, y in self._recent:
+            v = self._means.copy()
+            seen = ~np.isnan(known)
+            v[: len(known)][seen] = known[seen]
+            _teach(self.learner, v, y)
+
+
+def _teach(learner: Learner, x: Array, y: Array | None) -> None:
+    if y is None:
+        learner.advance(x)
+    else:
+        more = learner.outputs - len(y)  # classes that came later
+        learner.learn(x, np.concatenate([y, np.zeros(more)]) if more > 0 else y)
+
+
+def _number(feature: Hashable, value: Any) -> float | None:
+    """The value as a number; None if it is missing."""
+    if value is None or isinstance(value, datetime.date):
+        return None
+    if isinstance(value, str):
+        raise ValueError(f"feature {feature!r} is text, {value!r}; encode it first, e.g. with OneHotEncoder")
+    number = float(value)
+    return number if abs(number) <= _LARGEST else None  # NaN compares false
+
+
 class _Estimator:
-    """What the three have in common."""
+    """What all of them have in common."""
 
     def __init__(
         self,
         learner: str = "auto",
         seed: int = 1,
         scale: bool = True,
-        coverage: float = 0.9,
+        coverage: float | None = 0.9,
         memory: int = 1000,
         max_features: int = 256,
         **options: Option,
@@ -45,37 +150,33 @@ class _Estimator:
         self.memory = memory
         self.max_features = max_features
         self.options: dict[str, Any] = dict(options)
-        Learner(learner, inputs=1, seed=seed, scale=scale, coverage=coverage, **self.options)  # complains now
-        self._stream: FeatureLearner | None = None
-        self._outputs = 1
+        self._stream = _FeatureLearner(self._make, memory, max_features)
+        self._make(1)  # complains now
 
-    def _make(self, inputs: int) -> Learner:
+    def _outputs(self) -> int:
+        return 1
+
+    def _make(self, inputs: int, **more: Any) -> Learner:
         return Learner(
             self.learner,
             inputs=inputs,
-            outputs=self._outputs,
+            outputs=self._outputs(),
             seed=self.seed,
             scale=self.scale,
             coverage=self.coverage,
+            **more,
             **self.options,
         )
 
-    def _learn(self, x: Features, y: Array | None) -> None:
-        if self._stream is None:
-            self._stream = FeatureLearner(self._make, self.memory, self.max_features)
-        self._stream.learn(x, y)
-
     def _predict(self, x: Features) -> Array:
-        if self._stream is None:
-            return np.zeros(self._outputs)
-        assert self._stream.learner is not None
-        return self._stream.learner.predict(self._stream.vector(x))
+        learner = self.underlying
+        return np.zeros(self._outputs()) if learner is None else learner.predict(self._stream.vector(x))
 
     def _intervals(self, x: Features) -> list[Interval]:
-        if self._stream is None:
-            return [Interval(-np.inf, np.inf)] * self._outputs
-        assert self._stream.learner is not None
-        low, high = self._stream.learner.interval(self._stream.vector(x))
+        learner = self.underlying
+        if learner is None:
+            return [Interval(-np.inf, np.inf)] * self._outputs()
+        low, high = learner.interval(self._stream.vector(x))
         low = np.where(np.isnan(low), -np.inf, low)
         high = np.where(np.isnan(high), np.inf, high)
         return [Interval(*bounds) for bounds in zip(low.tolist(), high.tolist())]
@@ -83,7 +184,7 @@ class _Estimator:
     @property
     def underlying(self) -> Learner | None:
         """The kalstream.Learner at work; None before the first sample."""
-        return None if self._stream is None else self._stream.learner
+        return self._stream.learner
 
 
 def _target(y: Any) -> Array | None:
@@ -132,7 +233,7 @@ class Regressor(_Estimator, base.MiniBatchRegressor):
     """
 
     def learn_one(self, x: Features, y: float | None) -> None:
-        self._learn(x, _target(y))
+        self._stream.learn(x, _target(y))
 
     @overload
     def predict_one(self, x: Features, with_interval: Literal[False] = False) -> float: ...
@@ -166,15 +267,17 @@ class MultiTargetRegressor(_Estimator, base.MultiTargetRegressor):
 
     _targets: Sequence[Hashable] = ()  # before the first sample
 
+    def _outputs(self) -> int:
+        return max(1, len(self._targets))
+
     def learn_one(self, x: Features, y: Mapping[Hashable, float], **kwargs: Any) -> None:
         if not self._targets:
             self._targets = sorted(y, key=str)
-            self._outputs = len(self._targets)
         unknown = [name for name in y if name not in self._targets]
         if unknown:
             raise ValueError(f"target {unknown[0]!r} was not there at the first sample")
         values = [value for name in self._targets if (value := _target(y.get(name))) is not None]
-        self._learn(x, np.concatenate(values) if len(values) == len(self._targets) else None)
+        self._stream.learn(x, np.concatenate(values) if len(values) == len(self._targets) else None)
 
     @overload
     def predict_one(self, x: Features, with_interval: Literal[False] = False) -> dict[Hashable, float]: ...
@@ -216,36 +319,23 @@ class Classifier(_Estimator, base.Classifier):
         max_classes: int = 32,
         **options: Option,
     ) -> None:
-        self.learner = learner
-        self.seed = seed
-        self.scale = scale
-        self.memory = memory
-        self.max_features = max_features
         self.max_classes = max_classes
-        self.options: dict[str, Any] = dict(options)
-        self._stream: FeatureLearner | None = None
         self._labels: list[Any] = []
-        self._make(1)  # complains now
+        super().__init__(learner, seed, scale, None, memory, max_features, **options)
 
     @property
     def _multiclass(self) -> bool:
         return True
 
-    def _make(self, inputs: int) -> Learner:
-        return Learner(
-            self.learner,
-            inputs=inputs,
-            outputs=max(2, len(self._labels)),
-            seed=self.seed,
-            scale=self.scale,
-            coverage=None,
-            loss="cross_entropy",
-            **self.options,
-        )
+    def _outputs(self) -> int:
+        return max(2, len(self._labels))
+
+    def _make(self, inputs: int, **more: Any) -> Learner:
+        return super()._make(inputs, loss="cross_entropy", **more)
 
     def learn_one(self, x: Features, y: Any) -> None:
         if y is None:
-            self._learn(x, None)
+            self._stream.learn(x, None)
             return
         if not self._labels and isinstance(y, (bool, np.bool_)):
             self._labels = [False, True]  # the other one is known as well
@@ -256,13 +346,13 @@ class Classifier(_Estimator, base.Classifier):
             learner = self.underlying
             if learner is not None and learner.outputs < len(self._labels):
                 learner._widen(len(self._labels))
-        target = np.zeros(max(2, len(self._labels)))
+        target = np.zeros(self._outputs())
         target[self._labels.index(y)] = 1
-        self._learn(x, target)
+        self._stream.learn(x, target)
 
     def predict_proba_one(self, x: Features, **kwargs: Any) -> dict[Any, float]:
         """The probability of each class that has come so far; together 1."""
-        if self._stream is None or not self._labels:
+        if self.underlying is None or not self._labels:
             return {}
         p = self._predict(x)[: len(self._labels)]
         return dict(zip(self._labels, (p / p.sum()).tolist()))
@@ -289,17 +379,16 @@ class Forecaster(_Estimator, _Forecaster):
 
     def learn_one(self, y: float | None, x: Features | None = None) -> None:
         self._last = dict(x or {})
-        self._learn(self._last, _target(y))
+        self._stream.learn(self._last, _target(y))
 
     def forecast(self, horizon: int, xs: list[dict[Any, Any]] | None = None) -> list[float]:
-        if self._stream is None:
+        learner = self.underlying
+        if learner is None:
             return [0.0] * horizon
         if xs is None:
             xs = [self._last] * horizon
         if len(xs) != horizon:
             raise ValueError(f"xs has {len(xs)} entries, horizon is {horizon}")
-        learner = self._stream.learner
-        assert learner is not None
         X = np.array([self._stream.vector(x) for x in xs]).reshape(horizon, learner.inputs)
         return [float(value) for value in learner.forecast(horizon, X)[:, 0]]
 

@@ -19,23 +19,17 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._learner import Array, Learner
+from ._learner import Learner
+from ._numpy import Array
 
 __all__ = ["OnlineClassifier", "OnlineRegressor"]
 
 
-class OnlineRegressor(RegressorMixin, BaseEstimator):
-    """A regressor that learns row by row, in the order of the rows.
-
-    `fit` starts anew and goes through the rows `passes` times; `partial_fit` goes on. `predict` takes every
-    row as the one that comes right after the last row learnt, and does not move on. For predictions made
-    before each target is known, which is what an online learner is for, use `kalstream.run`.
-
+_PARAMETERS = """
     Parameters
     ----------
     learner : str
-        Which one; `kalstream.learners()` lists them. "auto" blends recurrent (LSTM and simple),
-        feed-forward and linear experts; "ekf", "alg2" and others are a single kind of LSTM network.
+        Which one; `kalstream.learners()` lists them. "ekf", "alg2" and others are a single kind of LSTM network.
     passes : int
         How often `fit` goes through the rows.
     scale : bool
@@ -52,7 +46,15 @@ class OnlineRegressor(RegressorMixin, BaseEstimator):
     n_features_in_ : int
     feature_names_in_ : array of str
         If X was a dataframe.
-    """
+"""
+
+
+class _Online(BaseEstimator):
+    """What both have in common."""
+
+    _validated: Any  # (X, y, reset) as arrays
+    _start: Any  # makes the learner for X and y
+    _learn: Any  # learns the rows of X and y
 
     def __init__(
         self,
@@ -69,12 +71,7 @@ class OnlineRegressor(RegressorMixin, BaseEstimator):
         self.options = options
         self.random_state = random_state
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
-
-    def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> "OnlineRegressor":
+    def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> Any:
         """Learns the rows from the beginning."""
         if self.passes < 1:
             raise ValueError(f"passes must be 1 or more, not {self.passes}")
@@ -84,24 +81,48 @@ class OnlineRegressor(RegressorMixin, BaseEstimator):
             self._learn(X, y)
         return self
 
+    def _make(self, X: Array, outputs: int, **more: Any) -> None:
+        state = self.random_state
+        seed = 1 if state is None else int(check_random_state(state).randint(1, np.iinfo(np.int32).max))
+        options = {**more, **(self.options or {})}
+        self.learner_ = Learner(
+            self.learner, inputs=X.shape[1], outputs=outputs, seed=seed, scale=self.scale, **options
+        )
+
+    def _said(self, X: npt.ArrayLike) -> Array:
+        check_is_fitted(self)
+        return self.learner_.predict_many(validate_data(self, X, dtype=np.float64, order="C", reset=False))
+
+
+class OnlineRegressor(RegressorMixin, _Online):
+    __doc__ = f"""A regressor that learns row by row, in the order of the rows.
+
+    `fit` starts anew and goes through the rows `passes` times; `partial_fit` goes on. `predict` takes every
+    row as the one that comes right after the last row learnt, and does not move on. For predictions made
+    before each target is known, which is what an online learner is for, use `kalstream.run`. The learner
+    "auto" blends recurrent (LSTM and simple), feed-forward and linear experts.
+{_PARAMETERS}"""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
     def partial_fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> "OnlineRegressor":
         """Goes on with more rows."""
         first = not hasattr(self, "learner_")
         X, y = self._validated(X, y, reset=first)
+        columns = y.reshape(len(y), -1).shape[1]
         if first:
             self._start(X, y)
-        elif y.reshape(len(y), -1).shape[1] != self.learner_.outputs:
-            raise ValueError(
-                f"y has {y.reshape(len(y), -1).shape[1]} columns, {self.learner_.outputs} before"
-            )
+        elif columns != self.learner_.outputs:
+            raise ValueError(f"y has {columns} columns, {self.learner_.outputs} before")
         self._learn(X, y)
         return self
 
     def predict(self, X: npt.ArrayLike) -> Array:
         """A prediction for each row, as if it came right after the last row learnt."""
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
-        predictions = self.learner_.predict_many(X)
+        predictions = self._said(X)
         return predictions[:, 0] if self._single else predictions
 
     def _validated(self, X: Any, y: Any, reset: bool) -> tuple[Array, Array]:
@@ -112,49 +133,20 @@ class OnlineRegressor(RegressorMixin, BaseEstimator):
 
     def _start(self, X: Array, y: Array) -> None:
         self._single = y.ndim == 1
-        self.learner_ = Learner(
-            self.learner,
-            inputs=X.shape[1],
-            outputs=1 if y.ndim == 1 else y.shape[1],
-            seed=_seed(self.random_state),
-            scale=self.scale,
-            **(self.options or {}),
-        )
+        self._make(X, 1 if y.ndim == 1 else y.shape[1])
 
     def _learn(self, X: Array, y: Array) -> None:
         self.learner_.run(X, y.reshape(len(y), -1))
 
 
-class OnlineClassifier(ClassifierMixin, BaseEstimator):
-    """A classifier that learns row by row, in the order of the rows, with calibrated probabilities.
+class OnlineClassifier(ClassifierMixin, _Online):
+    __doc__ = f"""A classifier that learns row by row, in the order of the rows, with calibrated probabilities.
 
     `fit` starts anew and goes through the rows `passes` times; `partial_fit` goes on, and may bring new classes.
     `predict` and `predict_proba` take every row as the one that comes right after the last row learnt, and do
-    not move on.
-
-    Parameters
-    ----------
-    learner : str
-        Which one; `kalstream.learners()` lists them. "auto" blends networks, logistic regressions, boosted
-        trees, neighbours and counts; "ekf", "alg2" and others are a single kind of LSTM network.
-    passes : int
-        How often `fit` goes through the rows.
-    scale : bool
-        Standardise for learners other than "auto", which takes raw data.
-    options : dict or None
-        Further options; `kalstream.options(learner)` lists them.
-    random_state : int, RandomState instance or None
-        Of the random start. None is 1, the same start every time.
-
-    Attributes
-    ----------
-    classes_ : array
+    not move on. The learner "auto" blends networks, logistic regressions, boosted trees, neighbours and counts.
+{_PARAMETERS}    classes_ : array
         The classes, sorted.
-    learner_ : kalstream.Learner
-        The learner at work.
-    n_features_in_ : int
-    feature_names_in_ : array of str
-        If X was a dataframe.
 
     Examples
     --------
@@ -167,31 +159,6 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
     >>> model.predict_proba(X[:2]).shape
     (2, 2)
     """
-
-    def __init__(
-        self,
-        learner: str = "auto",
-        *,
-        passes: int = 1,
-        scale: bool = True,
-        options: dict[str, Any] | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.learner = learner
-        self.passes = passes
-        self.scale = scale
-        self.options = options
-        self.random_state = random_state
-
-    def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> "OnlineClassifier":
-        """Learns the rows from the beginning."""
-        if self.passes < 1:
-            raise ValueError(f"passes must be 1 or more, not {self.passes}")
-        X, y = self._validated(X, y, reset=True)
-        self._start(X, np.unique(y))
-        for _ in range(self.passes):
-            self._learn(X, y)
-        return self
 
     def partial_fit(
         self, X: npt.ArrayLike, y: npt.ArrayLike, classes: npt.ArrayLike | None = None
@@ -209,10 +176,9 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
 
     def predict_proba(self, X: npt.ArrayLike) -> Array:
         """The probability of each class, in the order of `classes_`, for each row as if it came next."""
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
-        p = self.learner_.predict_many(X)[:, self._places(self.classes_)]
-        return p / p.sum(axis=1, keepdims=True)
+        said = self._said(X)
+        p = said[:, self._places(self.classes_)]
+        return np.asarray(p / p.sum(axis=1, keepdims=True))
 
     def predict(self, X: npt.ArrayLike) -> Any:
         """The most probable class of each row."""
@@ -224,19 +190,10 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         check_classification_targets(y)
         return X, y
 
-    def _start(self, X: Array, classes: Any) -> None:
-        self._labels = list(classes)  # in the order of the learner's outputs
-        self.classes_ = np.asarray(classes)
-        self.learner_ = Learner(
-            self.learner,
-            inputs=X.shape[1],
-            outputs=max(2, len(self._labels)),
-            seed=_seed(self.random_state),
-            scale=self.scale,
-            coverage=None,
-            loss="cross_entropy",
-            **(self.options or {}),
-        )
+    def _start(self, X: Array, y: Any) -> None:
+        self.classes_ = np.unique(y)
+        self._labels = list(self.classes_)  # in the order of the learner's outputs
+        self._make(X, max(2, len(self._labels)), coverage=None, loss="cross_entropy")
 
     def _meet(self, classes: Any) -> None:
         new = [c for c in classes if c not in self._labels]
@@ -256,9 +213,3 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         targets[np.arange(len(y)), self._places(y)] = 1
         for x, target in zip(X, targets):
             self.learner_.learn(x, target)
-
-
-def _seed(random_state: Any) -> int:
-    if random_state is None:
-        return 1
-    return int(check_random_state(random_state).randint(1, np.iinfo(np.int32).max))
