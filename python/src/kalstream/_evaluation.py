@@ -537,7 +537,7 @@ class Comparison(ByName[str, list[Run]]):
     def __repr__(self) -> str:
         lines = [f"{'learner':<12}" + "".join(f" {heading:>9}" for heading, _ in self._measures)]
         for row in self.summary:
-            cells = [f"{row[name]:>9.3g}" if name == "us_per_step" else f"{row[name]:>9.4g}" for _, name in self._measures]
+            cells = [f"{row[name]:>9.{3 if name == 'us_per_step' else 4}g}" for _, name in self._measures]
             lines.append(" ".join([f"{row['learner']:<12}", *cells]))
         return "\n".join(lines)
 

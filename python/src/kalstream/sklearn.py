@@ -163,7 +163,7 @@ class OnlineClassifier(ClassifierMixin, _Online):
     def partial_fit(
         self, X: npt.ArrayLike, y: npt.ArrayLike, classes: npt.ArrayLike | None = None
     ) -> "OnlineClassifier":
-        """Goes on with more rows. `classes` are those that will come, if they are known; others are met as they come."""
+        """Goes on with more rows. `classes` are those that will come, if known; others are met as they come."""
         first = not hasattr(self, "learner_")
         X, y = self._validated(X, y, reset=first)
         known = np.unique(y) if classes is None else np.union1d(np.asarray(classes), np.unique(y))
