@@ -11,6 +11,7 @@ import kalstream
 import numpy as np
 import pytest
 from conftest import ROOT
+from kalstream import _calls
 from server import Server, free_port
 from test_docs import python_blocks
 
@@ -170,6 +171,14 @@ def test_no_server_is_said_so():
         asyncio.run(ask())
 
 
+def test_events_come_in_pieces():
+    text = b'event: point\r\nid: 7\r\ndata: {"a":\ndata: 1}\r\n\r\n: alive\n\ndata: {"b": 2}\n\n'
+    for size in (1, 5, len(text)):
+        reader = _calls.EventReader()
+        events = [event for k in range(0, len(text), size) for event in reader.read(text[k : k + size])]
+        assert events == [kalstream.Event("point", {"a": 1}, "7"), kalstream.Event("message", {"b": 2}, "7")]
+
+
 def test_a_wrong_address_is_refused():
     with pytest.raises(ValueError, match="no address"):
         kalstream.Client("ftp://somewhere")
@@ -273,6 +282,10 @@ def test_everything_awaited(server):
             # Many at a time, on a few connections, each stream by itself.
             await asyncio.gather(*(client.send("many", sample) for sample in samples(100)))
             assert (await client.describe("many"))["samples"] == 100
+
+            await client.create("awaited-keys", learner="rls", target="y", key="device")
+            await client.send_batch("awaited-keys", [{"device": f"d{k:03d}", "x": 0.1, "y": 0.2} for k in range(120)])
+            assert [model["key"] async for model in client.models("awaited-keys")] == [f"d{k:03d}" for k in range(120)]
 
             seen = []
             async for event in client.events("awaited"):

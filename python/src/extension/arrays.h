@@ -73,4 +73,14 @@ nb::bytes exchanged(auto& self) {
   return bytes_of(bytes);
 }
 
+template <class T>
+void bind_members(nb::class_<T>&) {}
+
+/// Members of a struct that Python may read and write: bind_members(bound, "name", &T::name, …).
+template <class T, class Member, class... More>
+void bind_members(nb::class_<T>& bound, const char* name, Member T::*member, More... more) {
+  bound.def_rw(name, member, nb::arg().none());
+  bind_members(bound, more...);
+}
+
 }  // namespace kalstream::python

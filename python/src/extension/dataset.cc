@@ -72,16 +72,12 @@ nb::dict described(const Dataset& data) {
 }  // namespace
 
 void bind_dataset(nb::module_& m) {
-  nb::class_<FieldChoice>(m, "FieldChoice")
-      .def(nb::init<>())
-      .def_rw("targets", &FieldChoice::targets)
-      .def_rw("inputs", &FieldChoice::inputs)
-      .def_rw("categories", &FieldChoice::categories)
-      .def_rw("time", &FieldChoice::time)
-      .def_rw("id", &FieldChoice::id)
-      .def_rw("key", &FieldChoice::key)
-      .def_rw("task", &FieldChoice::task)
-      .def_rw("classes", &FieldChoice::classes);
+  using F = FieldChoice;
+  nb::class_<F> choice(m, "FieldChoice");
+  choice.def(nb::init<>());
+  bind_members(choice, "targets", &F::targets, "inputs", &F::inputs, "categories", &F::categories,
+               "time", &F::time, "id", &F::id, "key", &F::key, "task", &F::task, "classes",
+               &F::classes);
   nb::class_<Dataset>(m, "Dataset")
       .def_static("from_arrays", from_arrays, nb::arg("X").noconvert(), nb::arg("y").noconvert())
       .def_static("from_columns", from_columns, nb::arg("columns"), nb::arg("choice"),

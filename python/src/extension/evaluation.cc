@@ -11,8 +11,8 @@
 #include <deque>
 #include <functional>
 #include <future>
+#include <limits>
 #include <numeric>
-#include <stdexcept>
 
 #include "data/generators.h"
 #include "eval/comparison.h"
@@ -49,7 +49,7 @@ auto interruptible(const Work& work) {
   return result.get();
 }
 
-void put(nb::dict&, const auto&) {}
+void put(nb::dict&, const auto&) {}  // the end of the list
 
 /// Members of a struct under these names: put(d, score, "nse", &TargetScore::nse, …).
 template <class From, class Member, class... More>
@@ -58,14 +58,14 @@ void put(nb::dict& d, const From& from, const char* name, Member From::*member, 
   put(d, from, more...);
 }
 
-void put(nb::dict& d, const BoundsScore& bounds) {
+void put_bounds(nb::dict& d, const BoundsScore& bounds) {
   put(d, bounds, "coverage", &BoundsScore::coverage, "width", &BoundsScore::mean_width);
 }
 
 nb::dict dict_of(const TargetScore& score) {
   nb::dict d;
   put(d, score, "nse", &TargetScore::nse, "rmse", &TargetScore::rmse, "mae", &TargetScore::mae);
-  put(d, score.bounds);
+  put_bounds(d, score.bounds);
   return d;
 }
 
@@ -117,7 +117,7 @@ nb::dict dict_of(RunResult&& run, const Dataset& data, const LearnerOptions& opt
       &R::skipped_rows, "late_labels", &R::late_labels, "passed_steps", &R::passed_steps, "periods",
       &R::periods, "rejected_updates", &R::rejected_updates, "update_fraction", &R::update_fraction,
       "seconds", &R::seconds, "final_weights", &R::weights);
-  put(d, run.bounds);
+  put_bounds(d, run.bounds);
   d["median_width"] = run.bounds.median_width;
   nb::list targets;
   for (const TargetScore& score : run.targets) targets.append(dict_of(score));
@@ -245,7 +245,7 @@ nb::dict dict_of(const Summary& s) {
   put(d, s, "learner", &S::learner, "seeds", &S::seeds, "steps", &S::steps, "nse_mean",
       &S::nse_mean, "nse_median", &S::nse_median, "nse_p05", &S::nse_p05, "nse_p95", &S::nse_p95,
       "nse_deviation", &S::nse_deviation, "rmse_mean", &S::rmse_mean, "mae_mean", &S::mae_mean);
-  put(d, s.bounds);
+  put_bounds(d, s.bounds);
   put(d, s, "knse_mean", &S::knse_mean, "log_loss_mean", &S::log_loss_mean, "accuracy_mean",
       &S::accuracy_mean, "update_fraction", &S::update_fraction, "us_per_step", &S::us_per_step,
       "rejected_updates", &S::rejected_updates);
@@ -295,22 +295,14 @@ nb::list generator_list() {
 }  // namespace
 
 void bind_evaluation(nb::module_& m) {
-  using Options = EvaluationOptions;
-  nb::class_<Options>(m, "EvaluationOptions")
-      .def(nb::init<>())
-      .def_rw("steps", &Options::steps)
-      .def_rw("warm_up", &Options::warm_up)
-      .def_rw("horizon", &Options::horizon)
-      .def_rw("weight_points", &Options::weight_points)
-      .def_rw("coverage", &Options::coverage)
-      .def_rw("surprise", &Options::surprise)
-      .def_rw("alarm_rate", &Options::alarm_rate)
-      .def_rw("keep_forecasts", &Options::keep_forecasts)
-      .def_rw("hold_missing", &Options::hold_missing)
-      .def_rw("future", &Options::future)
-      .def_rw("delay", &Options::delay)
-      .def_rw("max_delay", &Options::max_delay)
-      .def_rw("periods", &Options::periods, nb::arg().none());
+  using O = EvaluationOptions;
+  nb::class_<O> options(m, "EvaluationOptions");
+  options.def(nb::init<>());
+  bind_members(options, "steps", &O::steps, "warm_up", &O::warm_up, "horizon", &O::horizon,
+               "weight_points", &O::weight_points, "coverage", &O::coverage, "surprise",
+               &O::surprise, "alarm_rate", &O::alarm_rate, "keep_forecasts", &O::keep_forecasts,
+               "hold_missing", &O::hold_missing, "future", &O::future, "delay", &O::delay,
+               "max_delay", &O::max_delay, "periods", &O::periods);
   m.def("look_ahead", look_ahead, nb::arg("learner"), nb::arg("data"), nb::arg("options"),
         nb::arg("backtest"));
   m.def("run", run, nb::arg("learners"), nb::arg("data"), nb::arg("options"), nb::arg("jobs"));

@@ -5,7 +5,6 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <limits>
 #include <stdexcept>
@@ -13,7 +12,6 @@
 #include "contenders/budget.h"
 #include "contenders/contenders.h"
 #include "core/archive.h"
-#include "core/finite.h"
 #include "core/memory_limit.h"
 #include "engine/learnt.h"
 #include "io/snapshot_file.h"

@@ -78,6 +78,12 @@ std::string list_of(const Texts& names) {
   return text.empty() ? "none" : text;
 }
 
+Record record_of(nb::handle named) {
+  Record record;
+  fill(record, named);
+  return record;
+}
+
 Texts names_of(const Record& record) {
   Texts names;
   for (const Record::Field& f : record.fields()) names.push_back(f.name);
@@ -237,13 +243,10 @@ void Names::settle(nb::handle y, bool with_target) {
   FieldChoice choice;
   choice.id.clear();
   const bool open = !is_named(y);
-  if (!open) {
-    Record targets;
-    fill(targets, y);
-    choice.targets = names_of(targets);
-  } else if (!with_target || outputs_ > 1) {
+  if (!open)
+    choice.targets = names_of(record_of(y));
+  else if (!with_target || outputs_ > 1)
     choice.targets = usual_targets(outputs_);
-  }
   if (inputs_ == 0)
     choice.inputs = {"none"};
   else if (record_.fields().size() == inputs_)
@@ -254,8 +257,7 @@ void Names::settle(nb::handle y, bool with_target) {
 
 // Names for targets that came without until now.
 void Names::name_targets(nb::handle y) {
-  Record targets;
-  fill(targets, y);
+  const Record targets = record_of(y);
   if (targets.fields().size() != outputs_) return;  // it will be told
   Schema schema = reader_->schema();
   std::size_t k = 0;
@@ -296,8 +298,7 @@ std::span<const double> Names::inputs(nb::handle x, bool keeps, nb::handle y, bo
 }
 
 std::span<const double> Names::targets(nb::handle y) {
-  Record record;
-  fill(record, y);
+  const Record record = record_of(y);
   if (!reader_ && inputs_ == 0) set(Texts{}, names_of(record));
   if (!reader_) throw nb::value_error("y has names, x has none; name both or none of them");
   if (targets_are_open_) name_targets(y);

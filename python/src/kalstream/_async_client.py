@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping
+from dataclasses import dataclass
 from itertools import count
 from typing import Any, TypeVar
 
@@ -16,19 +17,18 @@ T = TypeVar("T")
 _broken = (OSError, EOFError, ValueError, asyncio.TimeoutError)
 
 
+@dataclass
 class _Connection:
     """One connection, that speaks HTTP/1.1."""
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, place: Place) -> None:
-        self.reader = reader
-        self.writer = writer
-        self.place = place
-        self.reusable = True
+    place: Place
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+    reusable: bool = True
 
     @classmethod
     async def open(cls, place: Place) -> "_Connection":
-        reader, writer = await asyncio.open_connection(place.host, place.port, ssl=place.tls, limit=1 << 20)
-        return cls(reader, writer, place)
+        return cls(place, *await asyncio.open_connection(place.host, place.port, ssl=place.tls, limit=1 << 20))
 
     @property
     def usable(self) -> bool:

@@ -192,8 +192,8 @@ def read_schema(path: Path, *, columns: Sequence[str] | None = None, **fields: A
     columns
         Names of the columns, for text without a header.
     **fields
-        target, inputs, category, time, key, id, task and classes, as for `kalstream.run`; what is left open is decided by
-        the rules.
+        target, inputs, category, time, key, id, task and classes, as for `kalstream.run`; the rules decide what
+        is left open.
     """
     described: dict[str, Any] = read(path, 0, choice(**fields), columns).describe()
     return described

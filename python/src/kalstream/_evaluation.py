@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from types import SimpleNamespace
-from typing import Any, Union
+from typing import Any, TypeVar, Union
 
 from . import _core, _data, _html
 from ._data import Fields, Path
@@ -18,6 +18,8 @@ LONGEST_HORIZON = 1000
 LONGEST_DELAY = 1_000_000
 FIELDS = ("target", "inputs", "category", "time", "key", "id", "task", "classes")  # what the user says of them
 
+K = TypeVar("K")
+V = TypeVar("V")
 Future = Union[Fields, bool]
 Periods = Union[str, float, Sequence[float], None]
 
@@ -492,20 +494,26 @@ def run(
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
-class Comparison(Mapping[str, list[Run]]):
-    """Runs of several learners on one stream: {name: [a Run per seed]}."""
+class ByName(Mapping[K, V]):
+    """Runs, each under its name."""
 
-    runs: dict[str, list[Run]]
-    summary: list[dict[str, Any]]  #: a row per learner, as the command line's JSON has it
+    runs: dict[K, V]
 
-    def __getitem__(self, name: str) -> list[Run]:
+    def __getitem__(self, name: K) -> V:
         return self.runs[name]
 
-    def __iter__(self) -> Iterator[str]:
+    def __iter__(self) -> Iterator[K]:
         return iter(self.runs)
 
     def __len__(self) -> int:
         return len(self.runs)
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Comparison(ByName[str, list[Run]]):
+    """Runs of several learners on one stream: {name: [a Run per seed]}."""
+
+    summary: list[dict[str, Any]]  #: a row per learner, as the command line's JSON has it
 
     @property
     def best(self) -> str:
@@ -529,7 +537,7 @@ class Comparison(Mapping[str, list[Run]]):
     def __repr__(self) -> str:
         lines = [f"{'learner':<12}" + "".join(f" {heading:>9}" for heading, _ in self._measures)]
         for row in self.summary:
-            cells = [f"{row[name]:>9.3g}" if name == "us_per_step" else f"{row[name]:>9.4g}" for _, name in self._measures]
+            cells = [f"{row[name]:>9.{3 if name == 'us_per_step' else 4}g}" for _, name in self._measures]
             lines.append(" ".join([f"{row['learner']:<12}", *cells]))
         return "\n".join(lines)
 

@@ -210,8 +210,7 @@ class Learner(_core.Learner):
         except _core.SnapshotError as error:
             raise _core.SnapshotError(f"{os.fspath(source)}: {error}") from None
 
-    def __copy__(self) -> "Learner":
-        return self.copy()
+    __copy__ = copy
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "Learner":
         return self.copy()

@@ -4,29 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 from . import _data
-from ._evaluation import Run, check, prepare, run_learners
+from ._evaluation import ByName, Run, check, prepare, run_learners
 from ._learner import _size
 from ._numpy import np
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
-class Runs(Mapping[Hashable, Run]):
+class Runs(ByName[Hashable, Run]):
     """Runs of many series: {name: its Run}, in the order of the series."""
-
-    runs: dict[Hashable, Run]
-
-    def __getitem__(self, name: Hashable) -> Run:
-        return self.runs[name]
-
-    def __iter__(self) -> Iterator[Hashable]:
-        return iter(self.runs)
-
-    def __len__(self) -> int:
-        return len(self.runs)
 
     def to_frame(self) -> Any:
         """A row of scores for every series, as a pandas DataFrame."""

@@ -54,7 +54,7 @@ class _Online(BaseEstimator):
 
     _validated: Any  # (X, y, reset) as arrays
     _start: Any  # makes the learner for X and y
-    _learn: Any  # learns the rows of X and y
+    _targets: Any  # those of the learner, (rows, outputs), for y
 
     def __init__(
         self,
@@ -80,6 +80,9 @@ class _Online(BaseEstimator):
         for _ in range(self.passes):
             self._learn(X, y)
         return self
+
+    def _learn(self, X: Any, y: Any) -> None:
+        self.learner_.run(X, self._targets(y))
 
     def _make(self, X: Array, outputs: int, **more: Any) -> None:
         state = self.random_state
@@ -112,7 +115,7 @@ class OnlineRegressor(RegressorMixin, _Online):
         """Goes on with more rows."""
         first = not hasattr(self, "learner_")
         X, y = self._validated(X, y, reset=first)
-        columns = y.reshape(len(y), -1).shape[1]
+        columns = self._targets(y).shape[1]
         if first:
             self._start(X, y)
         elif columns != self.learner_.outputs:
@@ -135,8 +138,8 @@ class OnlineRegressor(RegressorMixin, _Online):
         self._single = y.ndim == 1
         self._make(X, 1 if y.ndim == 1 else y.shape[1])
 
-    def _learn(self, X: Array, y: Array) -> None:
-        self.learner_.run(X, y.reshape(len(y), -1))
+    def _targets(self, y: Array) -> Array:
+        return y.reshape(len(y), -1)
 
 
 class OnlineClassifier(ClassifierMixin, _Online):
@@ -163,7 +166,7 @@ class OnlineClassifier(ClassifierMixin, _Online):
     def partial_fit(
         self, X: npt.ArrayLike, y: npt.ArrayLike, classes: npt.ArrayLike | None = None
     ) -> "OnlineClassifier":
-        """Goes on with more rows. `classes` are those that will come, if they are known; others are met as they come."""
+        """Goes on with more rows. `classes` are those that will come, if known; others are met as they come."""
         first = not hasattr(self, "learner_")
         X, y = self._validated(X, y, reset=first)
         known = np.unique(y) if classes is None else np.union1d(np.asarray(classes), np.unique(y))
@@ -208,8 +211,7 @@ class OnlineClassifier(ClassifierMixin, _Online):
         places = {label: k for k, label in enumerate(self._labels)}
         return [places[label] for label in y]
 
-    def _learn(self, X: Array, y: Any) -> None:
+    def _targets(self, y: Any) -> Array:
         targets = np.zeros((len(y), self.learner_.outputs))
         targets[np.arange(len(y)), self._places(y)] = 1
-        for x, target in zip(X, targets):
-            self.learner_.learn(x, target)
+        return targets
