@@ -9,6 +9,7 @@
 #include "learner.h"
 #include "schema/future.h"
 #include "schema/rules.h"
+#include "settings/schema_json.h"
 
 namespace kalstream::python {
 namespace {
@@ -38,35 +39,6 @@ Dataset from_columns(const nb::list& columns, const FieldChoice& choice, const S
 Dataset from_source(const std::string& source, std::size_t rows, const FieldChoice& choice,
                     const Texts& columns, const Schema& like) {
   return load(source, rows, {.fields = choice, .columns = columns, .like = like});
-}
-
-nb::object mark(char c) { return c == 0 ? nb::none() : nb::object(nb::str(&c, 1)); }
-
-/// As `kalstream inspect FILE --json` prints it (io/schema_json.h); a test holds both together.
-nb::dict described(const Dataset& data) {
-  nb::dict d;
-  const bool delimited = data.dialect.format == Format::delimited;
-  d["source"] = data.source;
-  d["format"] = to_string(data.dialect.format);
-  d["delimiter"] = mark(data.dialect.delimiter);
-  d["decimal"] = mark(data.dialect.decimal);
-  d["header"] = delimited ? nb::cast(data.dialect.header) : nb::none();
-  d["time_form"] = to_string(data.schema.time_form);
-  d["rows"] = data.rows();
-  d["labels"] = data.labels.size();
-  nb::list fields;
-  for (const Schema::Field& f : data.schema.fields) {
-    if (f.later && f.role == Role::id) continue;
-    nb::dict field;
-    field["name"] = f.name;
-    field["role"] = to_string(f.role);
-    if (!f.reason.empty()) field["reason"] = f.reason;
-    if (f.later) field["later"] = true;
-    if (f.slots > 0) field["values"] = f.values;
-    fields.append(field);
-  }
-  d["fields"] = fields;
-  return d;
 }
 
 }  // namespace
@@ -120,7 +92,7 @@ void bind_dataset(nb::module_& m) {
           [](const Dataset& data) { return array_of(data.moments, {data.moments.size()}); })
       .def_ro("schema", &Dataset::schema)
       .def_prop_ro("remarks", [](const Dataset& data) { return remarks(data.schema); })
-      .def("describe", described);
+      .def("describe", [](const Dataset& data) { return schema_json(data); });
 }
 
 }  // namespace kalstream::python

@@ -5,7 +5,6 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <cstdio>
 #include <limits>
 #include <stdexcept>
 
@@ -27,18 +26,6 @@ LearnerOptions options_named(const std::string& name, const std::string& preset)
   if (preset.find(':') == std::string::npos)
     throw std::invalid_argument("preset: name the stream, too, e.g. authors:kin8nm");
   return make_contenders({name}, preset, Dataset{}).front().options;
-}
-
-// The operating system would promise more than there is, and end the interpreter when it is used.
-void check_memory(double needed, const char* what, const char* advice) {
-  static const auto machine = static_cast<double>(memory_allowed());
-  if (needed <= 0.9 * machine) return;
-  constexpr double gib = 1 << 30;
-  char text[160];
-  std::snprintf(text, sizeof text, "the %s needs %.1f GiB, this process may use %.1f; %s", what,
-                needed / gib, machine / gib, advice);
-  PyErr_SetString(PyExc_MemoryError, text);
-  throw nb::python_error();
 }
 
 [[noreturn]] void fail_inputs() {
@@ -89,7 +76,7 @@ PyLearner make_learner(const std::string& name, std::size_t inputs, std::size_t 
     rule->experts = choose_experts(options, *budget_us).experts;
   }
   options.validate();
-  check_memory(footprint(options).bytes, "learner", "use fewer hidden units or inputs");
+  require_memory(options);
   return {{make_from({.options = options, .scaled = scale && !takes_raw_data(options.rule)}),
            {.coverage = coverage.value_or(0)}},
           {}};
@@ -178,7 +165,7 @@ Report advance(PyLearner& self, nb::handle x) {
 
 nb::object forecast(PyLearner& self, std::size_t horizon, nb::handle X) {
   Learner& l = self.learner();
-  check_memory(
+  require_memory(
       static_cast<double>(horizon) * sizeof(double) * static_cast<double>(l.outputs() + l.inputs()),
       "forecast", "choose a shorter horizon");
   std::vector<double> d_hat(horizon * l.outputs());

@@ -5,6 +5,7 @@ Which field is what is not decided here but by the rules of docs/data.md, which 
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Union
@@ -195,5 +196,5 @@ def read_schema(path: Path, *, columns: Sequence[str] | None = None, **fields: A
         target, inputs, category, time, key, id, task and classes, as for `kalstream.run`; the rules decide what
         is left open.
     """
-    described: dict[str, Any] = read(path, 0, choice(**fields), columns).describe()
+    described: dict[str, Any] = json.loads(read(path, 0, choice(**fields), columns).describe())
     return described
