@@ -27,6 +27,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
 struct BenchArguments {
   std::size_t hidden = 16;
   std::size_t inputs = 8;
@@ -47,13 +51,6 @@ struct Entry {
   double bytes = footprint.bytes;  ///< as measured in the end, if it was made
 };
 
-// A copy shows what it takes.
-double heap_of(const Learner& learner) {
-  const std::size_t before = heap_in_use();
-  const auto copy = learner.clone();
-  return static_cast<double>(heap_in_use() - before);
-}
-
 std::vector<Entry> make_entries(const BenchArguments& a, const Dataset& data) {
   std::vector<std::string> names = a.learners;
   if (names.empty())
@@ -72,62 +69,51 @@ std::vector<Entry> make_entries(const BenchArguments& a, const Dataset& data) {
   return entries;
 }
 
-/// Goes round and round a stream with one learner after the other: what disturbs the machine for a
-/// while disturbs all of them.
-class Rounds {
- public:
-  Rounds(const Dataset& data, double seconds) : data_(data), seconds_(seconds) {}
+/// Microseconds per sample of a learner over at least `samples` of them and `slice` seconds, going
+/// round and round the data from row `next` on.
+double measure(Entry& e, const Dataset& data, double slice, std::size_t samples,
+               std::size_t& next) {
+  std::size_t done = 0;
+  std::size_t applied = 0;
+  std::size_t possible = 0;
+  const auto start = Clock::now();
+  double seconds = 0;
+  do {
+    const std::size_t t = next;
+    next = t + 1 < data.rows() ? t + 1 : 0;
+    e.learner->predict(data.x(t));
+    const StepReport report = e.learner->learn(data.x(t), data.d(t));
+    applied += report.applied;
+    possible += report.experts;
+    ++done;
+    seconds = seconds_since(start);
+  } while (seconds < slice || (done < samples && seconds < 40 * slice));
+  e.update_share =
+      static_cast<double>(applied) / static_cast<double>(std::max<std::size_t>(possible, 1));
+  return seconds * 1e6 / static_cast<double>(done);
+}
 
-  void run(std::vector<Entry>& entries, view::Progress& progress) {
-    const std::size_t count = static_cast<std::size_t>(std::count_if(
-        entries.begin(), entries.end(), [](const Entry& e) { return e.learner != nullptr; }));
-    const double slice = std::min(0.05, seconds_ / 10 / static_cast<double>(count));
-    const auto start = Clock::now();
-    const auto elapsed = [&] {
-      return std::chrono::duration<double>(Clock::now() - start).count();
-    };
-    for (std::size_t round = 0; round < 3 || elapsed() < seconds_; ++round) {
-      for (Entry& e : entries) {
-        // The first round fills the window, and is not counted; a learner that needs seconds for a
-        // sample gets no more than its share of the time.
-        if (!e.learner || (round > 1 && elapsed() > seconds_)) continue;
-        const double us = measure(e, slice, round == 0 ? 2 * warm_samples : 1);
-        if (round > 0) e.us.push_back(us);
-      }
-      progress.advance(static_cast<std::size_t>(1000 * elapsed()) - progress.done());
-      if (round >= 1 && elapsed() > seconds_) break;
+/// One learner after the other, again and again: what disturbs the machine for a while disturbs all
+/// of them.
+void measure_in_turns(std::vector<Entry>& entries, const Dataset& data, double wanted,
+                      view::Progress& progress) {
+  constexpr std::size_t warm_samples = 10;
+  const auto count = std::ranges::count_if(entries, [](const Entry& e) { return !!e.learner; });
+  const double slice = std::min(0.05, wanted / 10 / static_cast<double>(count));
+  const auto start = Clock::now();
+  std::size_t next = 0;
+  for (std::size_t round = 0; round < 3 || seconds_since(start) < wanted; ++round) {
+    for (Entry& e : entries) {
+      // The first round fills the window, and is not counted; a learner that needs seconds for a
+      // sample gets no more than its share of the time.
+      if (!e.learner || (round > 1 && seconds_since(start) > wanted)) continue;
+      const double us = measure(e, data, slice, round == 0 ? 2 * warm_samples : 1, next);
+      if (round > 0) e.us.push_back(us);
     }
+    progress.advance(static_cast<std::size_t>(1000 * seconds_since(start)) - progress.done());
+    if (round >= 1 && seconds_since(start) > wanted) break;
   }
-
- private:
-  static constexpr std::size_t warm_samples = 10;
-
-  // Microseconds per sample over at least `samples` of them and `slice` seconds.
-  double measure(Entry& e, double slice, std::size_t samples) {
-    std::size_t done = 0;
-    std::size_t applied = 0;
-    std::size_t possible = 0;
-    const auto start = Clock::now();
-    double seconds = 0;
-    do {
-      const std::size_t t = next_;
-      next_ = t + 1 < data_.rows() ? t + 1 : 0;
-      e.learner->predict(data_.x(t));
-      const StepReport report = e.learner->learn(data_.x(t), data_.d(t));
-      applied += report.applied;
-      possible += report.experts;
-      ++done;
-      seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    } while (seconds < slice || (done < samples && seconds < 40 * slice));
-    e.update_share =
-        static_cast<double>(applied) / static_cast<double>(std::max<std::size_t>(possible, 1));
-    return seconds * 1e6 / static_cast<double>(done);
-  }
-
-  const Dataset& data_;
-  double seconds_;
-  std::size_t next_ = 0;
-};
+}
 
 std::string bytes_text(double bytes) {
   static constexpr const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
@@ -159,18 +145,12 @@ std::string to_json(const BenchArguments& a, const std::vector<Entry>& entries) 
 }
 
 void print_table(const BenchArguments& a, const std::vector<Entry>& entries) {
-  using view::Align;
   fmt::print("kalstream {}, {} kernels, one core of {}, {}\n", version(), kernels::active().name,
              machine_name(), today());
   fmt::print("{} units, {}, {}, window {}\n", a.hidden, view::plural(a.inputs, "input"),
              view::plural(a.outputs, "output"), a.window);
-  view::Table table({{"learner", Align::left},
-                     {"weights"},
-                     {"memory"},
-                     {"µs/sample"},
-                     {"5–95 %"},
-                     {"samples/s"},
-                     {"updates"}});
+  view::Table table(view::columns(
+      {"learner"}, {"weights", "memory", "µs/sample", "5–95 %", "samples/s", "updates"}));
   for (const Entry& e : entries) {
     const std::string weights = view::format_count(static_cast<double>(e.footprint.weights));
     if (e.us.empty()) {
@@ -193,10 +173,14 @@ void bench(const BenchArguments& a) {
   {
     view::Progress progress("bench", static_cast<std::size_t>(1000 * a.seconds),
                             view::is_terminal(stderr));
-    Rounds(data, a.seconds).run(entries, progress);
+    measure_in_turns(entries, data, a.seconds, progress);
   }
-  for (Entry& e : entries)
-    if (e.learner && heap_in_use() > 0) e.bytes = heap_of(*e.learner);
+  for (Entry& e : entries) {
+    const std::size_t before = heap_in_use();
+    if (!e.learner || before == 0) continue;
+    const auto copy = e.learner->clone();  // it shows what it takes
+    e.bytes = static_cast<double>(heap_in_use() - before);
+  }
   if (a.json != "-") print_table(a, entries);
   write_or_print(a.json, [&] { return to_json(a, entries); });
 }

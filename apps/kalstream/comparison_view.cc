@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <mutex>
+#include <numeric>
 #include <optional>
 
 #include "eval/statistics.h"
@@ -105,9 +107,8 @@ std::vector<view::Series> weight_series(const std::vector<std::string>& names,
   std::vector<double> size(n, 0.0);
   for (std::size_t k = 0; k < path.weights.size(); ++k) size[k % n] += std::abs(path.weights[k]);
   std::vector<std::size_t> order(n);
-  for (std::size_t j = 0; j < n; ++j) order[j] = j;
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return size[a] > size[b]; });
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, std::greater{}, [&](std::size_t j) { return size[j]; });
 
   std::vector<view::Series> lines;
   for (std::size_t place = 0; place < n; ++place) {

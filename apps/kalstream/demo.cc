@@ -11,7 +11,7 @@
 #include "contenders/contenders.h"
 #include "data/source.h"
 #include "io/atomic_file.h"
-#include "run_output.h"
+#include "run.h"
 #include "view/progress.h"
 #include "view/table.h"
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "comparison_view.h"
@@ -48,6 +47,17 @@ bool is_shown(std::size_t lead, std::size_t horizon) {
 // Names, then as many columns for each target.
 std::string name_of_column(const ForecastReport& r, const std::string& what, std::size_t k) {
   return r.data.n_targets() == 1 ? what : fmt::format("{}_{}", what, r.data.target_names[k]);
+}
+
+/// Of each target the value of a lead and, where there are bounds, these.
+std::vector<double> numbers_of(const ForecastReport& r, const Outlook& o, std::size_t lead) {
+  const std::size_t n_d = r.data.n_targets();
+  std::vector<double> numbers;
+  for (std::size_t k = lead * n_d; k < (lead + 1) * n_d; ++k) {
+    numbers.push_back(o.value[k]);
+    if (r.interval > 0) numbers.insert(numbers.end(), {o.low[k], o.high[k]});
+  }
+  return numbers;
 }
 
 std::string key_name(const ForecastReport& r) { return r.data.schema.names(Role::key).front(); }
@@ -161,8 +171,6 @@ std::string forecast_table(const ForecastReport& r) {
     if (r.interval > 0) header.insert(header.end(), {{"low"}, {"high"}});
   }
   view::Table table(header);
-  const std::size_t n_d = r.data.n_targets();
-  const auto text = [](double v) { return view::format_number(v, 5); };
   std::size_t lines = 0;
   for_each_lead(r, [&](const Outlook& o, std::size_t lead) {
     if (r.has_keys() && ++lines > most_lines) return;
@@ -170,12 +178,7 @@ std::string forecast_table(const ForecastReport& r) {
     if (r.has_keys()) cells.emplace_back(o.key);
     cells.emplace_back(fmt::format("{}", lead + 1));
     if (has_times(r)) cells.emplace_back(o.times.empty() ? "" : o.times[lead]);
-    for (std::size_t k = lead * n_d; k < (lead + 1) * n_d; ++k) {
-      cells.emplace_back(text(o.value[k]));
-      if (!(r.interval > 0)) continue;
-      cells.emplace_back(text(o.low[k]));
-      cells.emplace_back(text(o.high[k]));
-    }
+    for (const double v : numbers_of(r, o, lead)) cells.emplace_back(view::format_number(v, 5));
     table.add_row(std::move(cells));
   });
   std::string all = table.to_text(view::is_terminal(stdout));
@@ -189,19 +192,20 @@ std::string backtest_table(const ForecastReport& r, const Outlook& o) {
   for (const std::string& rival : o.rivals) header.push_back({rival});
   if (r.interval > 0) header.insert(header.end(), {{"coverage"}, {"median width"}});
   view::Table table(header);
-  const auto text = [](double v) { return view::format_number(v, 4); };
   for (const LeadScore& s : o.scores) {
     if (!is_shown(s.lead, horizon_of(r))) continue;
     if (s.lead == 0) table.add_rule();
     double least = s.rmse;
     for (const double rival : s.rival_rmse) least = std::fmin(least, rival);
     std::vector<Cell> cells{s.lead == 0 ? "all" : fmt::format("{}", s.lead),
-                            fmt::format("{}", s.count), Cell(text(s.rmse), s.rmse == least)};
-    for (const double rival : s.rival_rmse) cells.emplace_back(text(rival), rival == least);
+                            fmt::format("{}", s.count),
+                            Cell(view::format_number(s.rmse), s.rmse == least)};
+    for (const double rival : s.rival_rmse)
+      cells.emplace_back(view::format_number(rival), rival == least);
     if (r.interval > 0) {
       cells.emplace_back(std::isnan(s.coverage) ? "n/a"
                                                 : fmt::format("{:.1f} %", 100 * s.coverage));
-      cells.emplace_back(text(s.median_width));
+      cells.emplace_back(view::format_number(s.median_width));
     }
     table.add_row(std::move(cells));
   }
@@ -209,30 +213,19 @@ std::string backtest_table(const ForecastReport& r, const Outlook& o) {
 }
 
 std::string forecast_csv(const ForecastReport& r) {
-  const std::size_t n_d = r.data.n_targets();
   std::string out = r.has_keys() ? csv_field(key_name(r)) + ",lead" : "lead";
   if (has_times(r)) out += ',' + csv_field(r.data.time_name);
-  for (std::size_t k = 0; k < n_d; ++k) {
-    out += ',' + csv_field(name_of_column(r, "forecast", k));
-    if (!(r.interval > 0)) continue;
-    out += ',' + csv_field(name_of_column(r, "forecast_low", k));
-    out += ',' + csv_field(name_of_column(r, "forecast_high", k));
-  }
+  for (std::size_t k = 0; k < r.data.n_targets(); ++k)
+    for (const char* what : {"forecast", "forecast_low", "forecast_high"})
+      if (r.interval > 0 || what == std::string_view("forecast"))
+        out += ',' + csv_field(name_of_column(r, what, k));
   out += '\n';
-  const auto add = [&](double v) {
-    out += ',';
-    if (!std::isnan(v)) fmt::format_to(std::back_inserter(out), "{}", v);
-  };
   for_each_lead(r, [&](const Outlook& o, std::size_t lead) {
     if (r.has_keys()) out += csv_field(o.key) + ',';
     out += fmt::format("{}", lead + 1);
     if (has_times(r)) out += ',' + (o.times.empty() ? std::string() : csv_field(o.times[lead]));
-    for (std::size_t k = lead * n_d; k < (lead + 1) * n_d; ++k) {
-      add(o.value[k]);
-      if (!(r.interval > 0)) continue;
-      add(o.low[k]);
-      add(o.high[k]);
-    }
+    for (const double v : numbers_of(r, o, lead))
+      out += std::isnan(v) ? "," : fmt::format(",{}", v);
     out += '\n';
   });
   return out;

@@ -30,7 +30,6 @@
 namespace kalstream::cli {
 namespace {
 
-using view::Align;
 using view::format_number;
 using view::plural;
 
@@ -72,14 +71,8 @@ void print(const view::Table& table) { fmt::print("{}", table.to_text(view::is_t
 void describe(const Dataset& data) {
   fmt::print("{}: {} rows, {} inputs, {}\n", data.source, data.rows(), data.n_inputs(),
              plural(data.n_targets(), "target"));
-  view::Table table({{"column", Align::left},
-                     {"role", Align::left},
-                     {"missing"},
-                     {"mean"},
-                     {"deviation"},
-                     {"lowest"},
-                     {"highest"},
-                     {"lag-1 corr."}});
+  view::Table table(view::columns(
+      {"column", "role"}, {"missing", "mean", "deviation", "lowest", "highest", "lag-1 corr."}));
   double widest = 0;
   double far = 0;
   const auto add_row = [&](const std::string& name, const char* role, const ColumnFacts& f) {
@@ -131,13 +124,8 @@ std::string kind_of(const ExpertPlan& plan) {
 
 // What auto blends on a stream of this size.
 void describe_experts(const Auto& rule, const NetworkOptions& network) {
-  view::Table table({{"expert", Align::left},
-                     {"kind", Align::left},
-                     {"units"},
-                     {"inputs"},
-                     {"past targets"},
-                     {"replays"},
-                     {"weights"}});
+  view::Table table(
+      view::columns({"expert", "kind"}, {"units", "inputs", "past targets", "replays", "weights"}));
   const auto count = [](std::size_t n) { return n == 0 ? "" : fmt::format("{}", n); };
   for (const ExpertPlan& plan : plan_experts(rule, network))
     table.add_row({plan.name, kind_of(plan), count(plan.network.hidden),
@@ -178,7 +166,7 @@ void describe(const std::string& name, const Learner& learner) {
   const auto experts = expert_names(recipe.options);
   if (experts.empty()) return;
   const auto weights = learner.state().weights;
-  view::Table table({{"expert", Align::left}, {"weight"}});
+  view::Table table(view::columns({"expert"}, {"weight"}));
   for (std::size_t j = 0; j < experts.size(); ++j)
     table.add_row({experts[j], fmt::format("{:.4f}", weights[j])});
   fmt::print("\n");

@@ -1,4 +1,6 @@
 // kalstream run: progressive validation of learners on a stream.
+#include "run.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,8 +15,6 @@
 #include "eval/parallel.h"
 #include "io/snapshot_file.h"
 #include "kalstream/settings.h"
-#include "run_arguments.h"
-#include "run_output.h"
 #include "schema/future.h"
 #include "view/progress.h"
 #include "view/table.h"

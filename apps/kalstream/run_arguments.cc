@@ -1,4 +1,4 @@
-#include "run_arguments.h"
+#include "run.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,5 +1,3 @@
-#include "run_output.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -15,6 +13,7 @@
 #include "core/finite.h"
 #include "io/results.h"
 #include "kalstream/settings.h"
+#include "run.h"
 #include "schema/rules.h"
 #include "stream_summary.h"
 #include "view/progress.h"
@@ -28,7 +27,7 @@ using view::Cell;
 using view::format_number;
 using view::plural;
 
-std::string number(double v) { return v < 1000 ? fmt::format("{:.4f}", v) : format_number(v, 4); }
+std::string number(double v) { return v < 1000 ? fmt::format("{:.4f}", v) : format_number(v); }
 
 // NaN is never the lowest.
 bool is_lowest(const std::vector<Summary>& rows, double v, double Summary::*field) {
@@ -38,8 +37,8 @@ bool is_lowest(const std::vector<Summary>& rows, double v, double Summary::*fiel
 
 void add_bounds(std::vector<Cell>& cells, const BoundsScore& bounds) {
   cells.emplace_back(fmt::format("{:.1f} %", 100 * bounds.coverage));
-  cells.emplace_back(format_number(bounds.mean_width, 4));
-  cells.emplace_back(format_number(bounds.median_width, 4));
+  cells.emplace_back(format_number(bounds.mean_width));
+  cells.emplace_back(format_number(bounds.median_width));
 }
 
 // One row per learner and target.
@@ -58,7 +57,7 @@ std::string target_table(const Dataset& data, const std::vector<Outcome>& outcom
     for (std::size_t c = 0; c < outcomes.size(); ++c) {
       const TargetScore& s = scores[c][k];
       std::vector<Cell> cells{c == 0 ? data.target_names[k] : "", outcomes[c].name, number(s.nse),
-                              format_number(s.rmse, 4), format_number(s.mae, 4)};
+                              format_number(s.rmse), format_number(s.mae)};
       if (bounds) add_bounds(cells, s.bounds);
       table.add_row(std::move(cells));
     }
@@ -67,19 +66,13 @@ std::string target_table(const Dataset& data, const std::vector<Outcome>& outcom
 
 // Of targets that are classes: one row per learner, of the first seed.
 std::string class_table(const std::vector<Outcome>& outcomes) {
-  view::Table table({{"learner", Align::left},
-                     {"log loss"},
-                     {"accuracy"},
-                     {"kappa"},
-                     {"AUC"},
-                     {"F1"},
-                     {"calibration error"},
-                     {"µs/step"}});
+  view::Table table(view::columns(
+      {"learner"}, {"log loss", "accuracy", "kappa", "AUC", "F1", "calibration error", "µs/step"}));
   for (const Outcome& outcome : outcomes) {
     const ClassErrors e = outcome.runs.front().classes->scores.errors();
     std::vector<Cell> cells{outcome.name};
     for (const double v : {e.log_loss, e.accuracy, e.kappa, e.auc, e.f1, e.calibration})
-      cells.emplace_back(format_number(v, 4));
+      cells.emplace_back(format_number(v));
     cells.emplace_back(format_number(summarise(outcome).us_per_step, 3));
     table.add_row(std::move(cells));
   }
@@ -94,8 +87,8 @@ std::string reliability_table(const ClassResult& classes) {
     if (bins[k].count > 0)
       table.add_row({fmt::format("{:.1f}..{:.1f}", 0.1 * static_cast<double>(k),
                                  0.1 * static_cast<double>(k + 1)),
-                     std::to_string(bins[k].count), format_number(bins[k].confidence, 4),
-                     format_number(bins[k].accuracy, 4)});
+                     std::to_string(bins[k].count), format_number(bins[k].confidence),
+                     format_number(bins[k].accuracy)});
   return table.to_text();
 }
 
@@ -243,8 +236,8 @@ std::string comparison_table(const std::vector<Outcome>& outcomes, bool with_sus
     };
     add(&Summary::nse_mean, number(s.nse_mean));
     if (several) cells.emplace_back(fmt::format("{} – {}", number(s.nse_p05), number(s.nse_p95)));
-    add(&Summary::rmse_mean, format_number(s.rmse_mean, 4));
-    add(&Summary::mae_mean, format_number(s.mae_mean, 4));
+    add(&Summary::rmse_mean, format_number(s.rmse_mean));
+    add(&Summary::mae_mean, format_number(s.mae_mean));
     if (forecasts) add(&Summary::knse_mean, number(s.knse_mean));
     if (bounds) add_bounds(cells, s.bounds);
     if (with_sustained)

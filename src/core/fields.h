@@ -85,7 +85,7 @@ void check(const Fields& fields);
 /// Throws the same unless `ok`: for what one field demands of another.
 void require(bool ok, std::string_view key, std::string_view demand);
 
-// Values of options as people write and read them (field_text.cc).
+// Values of options as people write and read them.
 
 /// Throws std::invalid_argument, "'TEXT' is not KIND", and leaves the value as it was. A schedule
 /// A..B that does not say over how many samples spans `run_length`.

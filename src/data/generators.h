@@ -35,7 +35,7 @@ struct GeneratorInfo {
 };
 
 /// All generators, in the order a help text should list them.
-const std::vector<GeneratorInfo>& generators();
+std::vector<GeneratorInfo> generators();
 
 /// The first rows of the stream NAME[?key=value&key=value…], e.g. "addition?n=4&seed=2". Throws
 /// std::invalid_argument, naming what is known and permitted, for a spec it does not understand.

@@ -1,6 +1,7 @@
 #include "schema/sample.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -19,28 +20,11 @@ SampleReader::SampleReader(Schema schema)
       n_inputs_(schema_.inputs()),
       n_outputs_(schema_.outputs()),
       has_classes_(schema_.has_classes()) {
-  for (std::size_t k = 0; k < schema_.fields.size(); ++k) {
-    const Part part{k, k};
-    switch (schema_.fields[k].role) {
-      case Role::input:
-        inputs_.push_back(part);
-        break;
-      case Role::target:
-        targets_.push_back(part);
-        break;
-      case Role::id:
-        id_.push_back(part);
-        break;
-      case Role::key:
-        key_.push_back(part);
-        break;
-      case Role::time:
-        times_.push_back(part);
-        break;
-      case Role::left_out:
-        break;
-    }
-  }
+  // In the order of Role.
+  const std::array<std::vector<Part>*, 6> parts{nullptr, &inputs_, &targets_, &times_, &key_, &id_};
+  for (std::size_t k = 0; k < schema_.fields.size(); ++k)
+    if (auto* of_role = parts[static_cast<std::size_t>(schema_.fields[k].role)])
+      of_role->push_back({k, k});
 }
 
 bool SampleReader::read(const Record& record, Sample& sample) {

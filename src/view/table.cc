@@ -188,6 +188,14 @@ std::string escape_markdown(std::string_view text) {
   return escaped;
 }
 
+std::vector<Column> columns(std::initializer_list<const char*> texts,
+                            std::initializer_list<const char*> numbers) {
+  std::vector<Column> all;
+  for (const char* header : texts) all.push_back({header, Align::left});
+  for (const char* header : numbers) all.push_back({header});
+  return all;
+}
+
 void Table::set_groups(std::vector<ColumnGroup> groups) {
   std::size_t covered = 0;
   for (const ColumnGroup& group : groups) covered += group.columns;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,6 +50,10 @@ struct Column {
   std::string header = {};
   Align align = Align::right;
 };
+
+/// Columns of texts, then of numbers.
+std::vector<Column> columns(std::initializer_list<const char*> texts,
+                            std::initializer_list<const char*> numbers);
 
 /// A header over neighbouring columns.
 struct ColumnGroup {

@@ -111,16 +111,15 @@ std::vector<std::string> numbered(const std::string& base, std::size_t count) {
 
 namespace {
 
-std::vector<Generator> all_generators() {
-  std::vector<Generator> all = {addition(), kin_like(), puma_like(), mackey_glass(),
-                                narma10(),  lorenz(),   friedman(),  sine()};
-  for (auto& generator : all)
-    generator.info.parameters.push_back(whole({0, 1e15}, "seed", 1, "start of the random numbers"));
-  return all;
-}
-
 const std::vector<Generator>& catalogue() {
-  static const std::vector<Generator> all = all_generators();
+  static const std::vector<Generator> all = [] {
+    std::vector<Generator> made = {addition(), kin_like(), puma_like(), mackey_glass(),
+                                   narma10(),  lorenz(),   friedman(),  sine()};
+    for (auto& generator : made)
+      generator.info.parameters.push_back(
+          whole({0, 1e15}, "seed", 1, "start of the random numbers"));
+    return made;
+  }();
   return all;
 }
 
@@ -140,13 +139,10 @@ std::string GeneratorParameter::permitted() const {
          generator::text_of(high);
 }
 
-const std::vector<GeneratorInfo>& generators() {
-  static const std::vector<GeneratorInfo> infos = [] {
-    std::vector<GeneratorInfo> all;
-    for (const auto& one : generator::catalogue()) all.push_back(one.info);
-    return all;
-  }();
-  return infos;
+std::vector<GeneratorInfo> generators() {
+  std::vector<GeneratorInfo> all;
+  for (const auto& one : generator::catalogue()) all.push_back(one.info);
+  return all;
 }
 
 Dataset generate(std::string_view spec, std::size_t rows) {

@@ -1,4 +1,5 @@
-// What `kalstream run` is told.
+// The parts of `kalstream run`: what it is told (run_arguments.cc), and what it shows and writes
+// (run_output.cc); `demo` has its table, too.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -7,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "eval/comparison.h"
 #include "settings/stream_settings.h"
 #include "stream_options.h"
 
@@ -39,5 +41,23 @@ struct RunArguments {
 
 /// Options and help of the command; they write into `arguments`, which must outlive it.
 void add_run_options(CLI::App& command, RunArguments& arguments);
+
+/// Everything there is to tell of a run.
+struct RunReport {
+  const Dataset& data;
+  std::size_t steps = 0;
+  const std::vector<Contender>& contenders;
+  const std::vector<Outcome>& outcomes;
+  std::string remark;  ///< on the elapsed time as an input; empty: none
+};
+
+/// One row per learner, perhaps with the steps to sustained prediction; bold best on a terminal.
+std::string comparison_table(const std::vector<Outcome>& outcomes, bool with_sustained);
+
+/// Files that would be overwritten by mistake or cannot be written are found before the work.
+void check_outputs(const RunArguments& arguments);
+
+/// Table, files and remarks, as asked for.
+void write_results(const RunArguments& arguments, const RunReport& report);
 
 }  // namespace kalstream::cli
