@@ -6,8 +6,17 @@
 #include <vector>
 
 #include "kalstream/options.h"
+#include "model/network.h"
 
 namespace kalstream::test {
+
+/// The weights a network starts with.
+inline std::vector<double> initial_weights(const NetworkOptions& network,
+                                           const ParameterLayout& layout) {
+  std::vector<double> theta(layout.size());
+  draw_initial_weights(network, layout, theta);
+  return theta;
+}
 
 template <class T>
 struct State {

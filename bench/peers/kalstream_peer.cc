@@ -111,7 +111,10 @@ json describe_all() {
       one["inputs"] = options.network.inputs;
       one["hidden"] = options.network.hidden;
       one["window"] = options.network.window;
-      one["theta"] = initial_weights(options.network, ParameterLayout(options.network));
+      const ParameterLayout layout(options.network);
+      std::vector<double> theta(layout.size());
+      draw_initial_weights(options.network, layout, theta);
+      one["theta"] = theta;
       all["cases"][size + rule] = one;
     }
   return all;

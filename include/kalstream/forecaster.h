@@ -32,9 +32,8 @@ class Forecaster {
   /// is out of range.
   Forecaster(const Learner& learner, std::size_t horizon, double coverage = 0);
   Forecaster(const Forecaster& other);
-  Forecaster& operator=(const Forecaster& other);
   Forecaster(Forecaster&& other) noexcept;
-  Forecaster& operator=(Forecaster&& other) noexcept;
+  Forecaster& operator=(Forecaster other) noexcept;
   ~Forecaster();
 
   std::size_t horizon() const;
@@ -59,7 +58,7 @@ class Forecaster {
   void exchange(Archive& archive);
 
  private:
-  class State;
+  struct State;
   std::unique_ptr<State> state_;
 };
 

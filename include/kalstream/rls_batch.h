@@ -78,9 +78,6 @@ class RlsBatch {
 
  private:
   struct State;
-  struct Calls;
-  explicit RlsBatch(std::unique_ptr<State> state);
-
   std::unique_ptr<State> state_;
 };
 

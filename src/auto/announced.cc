@@ -25,15 +25,6 @@ std::unique_ptr<Learner> make_model(std::size_t inputs, std::size_t outputs) {
 Announced::Announced(std::size_t inputs, std::size_t outputs)
     : model_(make_model(inputs, outputs)), seen_(inputs), target_(outputs) {}
 
-Announced::Announced(const Announced& other)
-    : model_(other.model_ ? other.model_->clone() : nullptr),
-      unit_(other.unit_),
-      loss_with_(other.loss_with_),
-      loss_without_(other.loss_without_),
-      seen_(other.seen_),
-      unusual_(other.unusual_),
-      target_(other.target_) {}
-
 // An input that stood still until now is as far off as it can be.
 bool Announced::see(std::span<const double> x, const RunningMoments& inputs) {
   unusual_ = false;

@@ -1,10 +1,10 @@
 // Rare events that an input announces.
 #pragma once
 
-#include <memory>
 #include <span>
 #include <vector>
 
+#include "core/cloned.h"
 #include "core/moments.h"
 #include "kalstream/learner.h"
 
@@ -17,7 +17,6 @@ namespace kalstream {
 class Announced {
  public:
   Announced(std::size_t inputs, std::size_t outputs);
-  Announced(const Announced& other);
 
   /// Inputs of a sample. True if they are so far off that they may announce something.
   bool see(std::span<const double> x, const RunningMoments& inputs);
@@ -33,7 +32,7 @@ class Announced {
  private:
   bool has_a_say() const { return unit_ > 0 && loss_with_ < loss_without_; }
 
-  std::unique_ptr<Learner> model_;
+  Cloned<Learner> model_;
   double unit_ = 0;  // size of the first event; 0: there was none
   double loss_with_ = 0;
   double loss_without_ = 0;

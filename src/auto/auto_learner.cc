@@ -224,7 +224,7 @@ void AutoLearner::look_for_change() {
   follow_roster(roster_.wake_all());
   start_over_from_memory(
       [&](const Expert& e) { return sign == Alarm::Sign::over || e.plan.replays > 0; });
-  blends_.become_open();
+  for (Blend& blend : blends_) blend.become_open();
 }
 
 // Those that see what the linear model says come after it.
@@ -240,7 +240,8 @@ void AutoLearner::start_over_from_memory(const Which& which) {
 
 void AutoLearner::follow_linear() {
   if (!without_past_ || !scale_.is_wide()) return;
-  scale_.follow_linear(static_cast<const NetworkLearner&>(expert(*without_past_)).weights());
+  scale_.follow_linear(
+      static_cast<const NetworkLearner&>(*panel_[*without_past_].learner).weights());
 }
 
 double AutoLearner::squared_error() const {
@@ -255,11 +256,11 @@ double AutoLearner::squared_error() const {
 void AutoLearner::follow_roster(const Roster::Change& change) {
   for (const std::size_t j : change.sleep) {
     panel_.send_to_sleep(j);
-    blends_.dismiss(j);
+    for (Blend& blend : blends_) blend.dismiss(j);
   }
   for (const std::size_t j : change.wake) {
     start_over(panel_.wake(j), memory_, scale_, steps_, kept_when_waking);
-    blends_.admit(j);
+    for (Blend& blend : blends_) blend.admit(j);
   }
 }
 
@@ -331,8 +332,8 @@ void AutoLearner::expect_periods(std::span<const double> samples) {
 }
 
 void AutoLearner::look_for_periods() {
-  if (periods_told_ || !PeriodFinder::is_due(samples_)) return;
-  const auto found = finder_.find(series_[0].past());
+  if (periods_told_ || !is_time_for_periods(samples_)) return;
+  const auto found = find_periods(series_[0].past());
   if (!found.empty() && !std::ranges::equal(found, periods())) set_periods(found);
 }
 

@@ -56,8 +56,7 @@ class AutoLearner final : public Learner {
   bool began_anew() const { return disturbance_.begun_anew(); }
   /// Those that know no time, which come first.
   std::size_t experts() const { return panel_.size(); }
-  bool is_awake(std::size_t j) const { return panel_[j].is_awake(); }
-  const Learner& expert(std::size_t j) const { return *panel_[j].learner; }
+  bool is_awake(std::size_t j) const { return roster_.is_awake(j); }
 
  private:
   std::size_t all_experts() const { return panel_.size() + series_[0].size(); }
@@ -91,7 +90,6 @@ class AutoLearner final : public Learner {
   std::optional<std::size_t> without_past_;  // the expert that knows the inputs alone
   Periods periods_;
   bool periods_told_ = false;  // they are known, and not looked for
-  PeriodFinder finder_;
   Scale scale_;
   TargetHistory history_;
   SampleMemory memory_;

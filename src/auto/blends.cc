@@ -60,10 +60,6 @@ void Blends::gather_weights() {
       weights_[j] += blend.weights()[j] / static_cast<double>(blends_.size());
 }
 
-void Blends::become_open() {
-  for (Blend& blend : blends_) blend.become_open();
-}
-
 void Blends::without_each(std::span<double> moved) {
   std::ranges::fill(moved, 0.0);
   for (const Blend& blend : blends_) {
@@ -72,14 +68,6 @@ void Blends::without_each(std::span<double> moved) {
     for (std::size_t j = 0; j < moved.size(); ++j)
       moved[j] += q_[j] * q_[j] / blend.squared_error();
   }
-}
-
-void Blends::dismiss(std::size_t j) {
-  for (Blend& blend : blends_) blend.dismiss(j);
-}
-
-void Blends::admit(std::size_t j) {
-  for (Blend& blend : blends_) blend.admit(j);
 }
 
 void Blends::reset() {

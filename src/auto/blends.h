@@ -20,9 +20,6 @@ class Blends {
   /// Of the last prediction, added up over the outputs: (d̂ without expert j − d̂)², each in units
   /// of the running squared error.
   void without_each(std::span<double> moved);
-  void dismiss(std::size_t j);
-  void admit(std::size_t j);
-  void become_open();
   void reset();
   void exchange(Archive& archive);
 
@@ -34,6 +31,8 @@ class Blends {
   /// How much each expert counts, on average over the outputs.
   std::span<const double> weights() const { return weights_; }
   const Blend& operator[](std::size_t k) const { return blends_[k]; }
+  auto begin() { return blends_.begin(); }
+  auto end() { return blends_.end(); }
 
  private:
   void gather_weights();

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "auto/shown.h"
 #include "core/layout.h"
 #include "learner/baselines.h"
 #include "learner/footprint.h"
@@ -36,8 +35,6 @@ struct Net {
   std::size_t weights = 0;  // at most; 0: as many as is usual
 };
 
-std::size_t usual_weights(std::size_t inputs) { return inputs >= 24 ? 256 : 192; }
-
 /// The largest network has more weights where there are few inputs: all others are small then, and
 /// long memory needs many units.
 std::size_t weights_of_recurrent(std::size_t inputs) {
@@ -53,7 +50,7 @@ class Planner {
   Planner(const Auto& options, const NetworkOptions& network)
       : network_(network),
         sight_(sight_of(options, network)),
-        usual_weights_(usual_weights(network.inputs)),
+        usual_weights_(network.inputs >= 24 ? 256 : 192),
         most_lags_(options.lags) {}
 
   std::vector<ExpertPlan> plans;
@@ -206,8 +203,8 @@ std::vector<ExpertPlan> plan_experts(const Auto& options, const NetworkOptions& 
 }
 
 std::unique_ptr<Learner> make_expert(const ExpertPlan& plan) {
-  if (plan.has_network()) return make_learner({.network = plan.network, .rule = plan.rule});
-  return make_shown(plan.network.outputs);
+  if (!plan.has_network()) return nullptr;
+  return make_learner({.network = plan.network, .rule = plan.rule});
 }
 
 double cost_of(const ExpertPlan& plan) {

@@ -50,6 +50,8 @@ struct ExpertPlan {
   std::size_t memory = 0;    ///< … out of so many; only for networks without memory
   bool may_sleep = false;    ///< when it does not pay (Roster)
 
+  /// Without one it says what it sees. That is how the last value and the mean are experts: both
+  /// are known already, the last value as a guess where targets are missing or still to come.
   bool has_network() const {
     return !std::holds_alternative<Naive>(rule) && !std::holds_alternative<Mean>(rule);
   }
@@ -60,6 +62,7 @@ struct ExpertPlan {
 /// is the only one: names, number, memory needed and all else follow from it.
 std::vector<ExpertPlan> plan_experts(const Auto& options, const NetworkOptions& network);
 
+/// nullptr if it has no network.
 std::unique_ptr<Learner> make_expert(const ExpertPlan& plan);
 
 /// Of a sample, in any unit.

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "auto/memory.h"
+#include "auto/panel.h"
 #include "auto/series/series.h"
 #include "learner/footprint.h"
 #include "support.h"
@@ -141,9 +142,9 @@ TEST(AutoPlan, EveryExpertIsALearnerOfWhatItSees) {
         const Sight sight = sight_of(rule, network);
         for (const ExpertPlan& plan : plan_experts(rule, network)) {
           const auto learner = make_expert(plan);
-          EXPECT_EQ(learner->inputs(), plan.network.inputs) << plan.name;
-          EXPECT_EQ(learner->outputs(), outputs) << plan.name;
-          EXPECT_EQ(learner->state().networks, plan.has_network() ? 1U : 0U) << plan.name;
+          ASSERT_EQ(learner != nullptr, plan.has_network()) << plan.name;
+          EXPECT_EQ(learner ? learner->inputs() : outputs, plan.network.inputs) << plan.name;
+          EXPECT_EQ(learner ? learner->outputs() : outputs, outputs) << plan.name;
           const std::size_t end = plan.first + plan.network.inputs;
           EXPECT_LE(end, plan.standardised ? sight.last_target() : sight.size()) << plan.name;
           EXPECT_GE(plan.first, plan.standardised ? 0 : sight.last_target()) << plan.name;
@@ -158,15 +159,19 @@ TEST(AutoPlan, TheLastValueAndTheMeanSayWhatTheySee) {
   network.outputs = 2;
   const Vector seen{1, 2, 11, 12, 13, 14, 15, 16, 21, 22, 31, 32};
   ASSERT_EQ(sight_of(rule, network).size(), seen.size());
-  const auto said = [&](const std::string& name) {
-    for (const ExpertPlan& plan : plan_experts(rule, network))
-      if (plan.name == name)
-        return copy(
-            make_expert(plan)->predict(std::span(seen).subspan(plan.first, plan.network.inputs)));
+  Panel panel(rule, network);
+  const Scale scale(sight_of(rule, network));
+  const auto of = [&](std::span<const double> said, const std::string& name) {
+    for (std::size_t j = 0; j < panel.size(); ++j)
+      if (panel[j].plan.name == name) return copy(said.subspan(2 * j, 2));
     return Vector();
   };
-  EXPECT_EQ(said("naive"), (Vector{21, 22}));
-  EXPECT_EQ(said("mean"), (Vector{31, 32}));
+  for (int forecast = 0; forecast < 2; ++forecast) {
+    if (forecast == 1) panel.start_forecast();
+    const auto said = forecast == 0 ? panel.predict(seen, scale) : panel.forecast_next(seen, scale);
+    EXPECT_EQ(of(said, "naive"), (Vector{21, 22}));
+    EXPECT_EQ(of(said, "mean"), (Vector{31, 32}));
+  }
 }
 
 }  // namespace

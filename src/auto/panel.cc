@@ -13,13 +13,6 @@ Expert::Expert(ExpertPlan what, const Sight& sight)
       again_seen(sight.size()),
       again_target(sight.outputs) {}
 
-Expert::Expert(const Expert& other)
-    : plan(other.plan),
-      learner(other.is_awake() ? other.learner->clone() : nullptr),
-      noise(other.noise),
-      again_seen(other.again_seen),
-      again_target(other.again_target) {}
-
 Panel::Panel(const Auto& options, const NetworkOptions& network)
     : outputs_(network.outputs),
       experts_([&] {
@@ -51,8 +44,15 @@ void Panel::note(const Expert& e, std::span<const double> d_hat, const Scale& sc
     d_hat_[place_of(e) + k] = e.plan.standardised ? scale.in_units(k, d_hat[k]) : d_hat[k];
 }
 
-std::span<const double> Panel::predict(std::span<const double> seen, const Scale& scale) {
+// What those say that have no network; the others are silent so far.
+void Panel::begin(std::span<const double> seen) {
   std::ranges::fill(d_hat_, std::numeric_limits<double>::quiet_NaN());
+  for (const Expert& e : experts_)
+    if (!e.plan.has_network()) std::ranges::copy(e.view(seen), &d_hat_[place_of(e)]);
+}
+
+std::span<const double> Panel::predict(std::span<const double> seen, const Scale& scale) {
+  begin(seen);
   each([&](Expert& e) { note(e, e.learner->predict(e.view(seen)), scale); });
   return d_hat_;
 }
@@ -63,7 +63,7 @@ void Panel::start_forecast() {
 }
 
 std::span<const double> Panel::forecast_next(std::span<const double> seen, const Scale& scale) {
-  std::ranges::fill(d_hat_, std::numeric_limits<double>::quiet_NaN());
+  begin(seen);
   for (Expert& e : experts_)
     if (e.is_awake()) note(e, e.learner->forecast_next(e.view(seen)), scale);
   return d_hat_;
@@ -82,7 +82,7 @@ std::span<const double> Panel::relative_variance() {
 StepReport Panel::report() const {
   StepReport all{.status = StepStatus::rejected_covariance, .experts = 0, .weights = {}};
   for (const Expert& e : experts_) {
-    if (!e.is_awake() || e.report.experts == 0) continue;  // no network is no part of a step
+    if (!e.is_awake()) continue;
     all.status = std::min(all.status, e.report.status);
     all.experts += e.report.experts;
     all.applied += e.report.applied;
@@ -103,7 +103,8 @@ LearnerState Panel::state() const {
 }
 
 void Panel::reset() {
-  for (std::size_t j = 0; j < size(); ++j) wake(j).learner->reset();
+  for (std::size_t j = 0; j < size(); ++j)
+    if (Expert& e = wake(j); e.is_awake()) e.learner->reset();
 }
 
 void Panel::exchange(Archive& archive) {

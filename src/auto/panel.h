@@ -1,12 +1,12 @@
 // The experts of `auto` at work.
 #pragma once
 
-#include <memory>
 #include <span>
 #include <vector>
 
 #include "auto/experts.h"
 #include "auto/scale.h"
+#include "core/cloned.h"
 #include "core/workers.h"
 
 namespace kalstream {
@@ -14,11 +14,6 @@ namespace kalstream {
 /// One of them, and where it keeps a sample that it learns again.
 struct Expert {
   Expert(ExpertPlan what, const Sight& sight);
-  Expert(const Expert& other);
-  Expert(Expert&&) = default;
-  Expert& operator=(const Expert&) = delete;
-  Expert& operator=(Expert&&) = default;
-  ~Expert() = default;
 
   /// Its own stretch of what all see.
   std::span<const double> view(std::span<const double> all) const {
@@ -30,10 +25,11 @@ struct Expert {
     return plan.standardised ? standardised : d;
   }
 
+  /// Has something to learn, and learns it now.
   bool is_awake() const { return learner != nullptr; }
 
   ExpertPlan plan;
-  std::unique_ptr<Learner> learner;  ///< none while it sleeps
+  Cloned<Learner> learner;  ///< none while it sleeps, or without a network
   double noise;
   StepReport report;                 ///< of the last step
   std::vector<double> again_seen;    ///< of a sample learnt again …
@@ -80,6 +76,7 @@ class Panel {
   void exchange(Archive& archive);
 
  private:
+  void begin(std::span<const double> seen);
   void note(const Expert& expert, std::span<const double> d_hat, const Scale& scale);
   std::size_t place_of(const Expert& expert) const {
     return static_cast<std::size_t>(&expert - experts_.data()) * outputs_;

@@ -62,16 +62,6 @@ void Scale::standardise_target(std::span<const double> d, std::span<double> targ
     target[k] = targets_.standardised(k, d[k], target_reach);
 }
 
-void Scale::hold() {
-  inputs_.hold();
-  targets_.hold();
-}
-
-void Scale::follow() {
-  inputs_.follow();
-  targets_.follow();
-}
-
 void Scale::reset() {
   inputs_.reset();
   targets_.reset();

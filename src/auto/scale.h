@@ -74,8 +74,14 @@ class Scale {
 
   void add_inputs(std::span<const double> x) { inputs_.add(x); }
   void add_targets(std::span<const double> d) { targets_.add(d); }
-  void hold();
-  void follow();
+  void hold() {
+    inputs_.hold();
+    targets_.hold();
+  }
+  void follow() {
+    inputs_.follow();
+    targets_.follow();
+  }
   /// Of a wide stream, chooses the inputs that networks see. Whether they are others now.
   bool choose(const SampleMemory& memory) {
     return sight_.is_wide() && telling_.choose(memory, *this);

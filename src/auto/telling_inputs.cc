@@ -60,10 +60,6 @@ void TellingInputs::see(std::span<const double> x, std::span<double> seen) const
   }
 }
 
-void TellingInputs::follow_linear(std::span<const double> weights) {
-  std::ranges::copy(weights, linear_.begin());
-}
-
 bool TellingInputs::choose(const SampleMemory& memory, const Scale& scale) {
   std::vector<double> tells(sight_.inputs);
   for (std::size_t k = 0; k < sight_.inputs; ++k)

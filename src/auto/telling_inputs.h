@@ -1,6 +1,7 @@
 // What the networks of `auto` see of many inputs.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <vector>
@@ -32,7 +33,9 @@ class TellingInputs {
   /// Whether others are chosen now.
   bool choose(const SampleMemory& memory, const Scale& scale);
   /// Rows of 1 + n weights, one for each output; the first is that of 1.
-  void follow_linear(std::span<const double> weights);
+  void follow_linear(std::span<const double> weights) {
+    std::ranges::copy(weights, linear_.begin());
+  }
   void reset();
   void exchange(Archive& archive);
 

@@ -69,17 +69,10 @@ class Surprise::Output {
     const auto r = [](double p) {
       return -std::log(std::max(p, std::numeric_limits<double>::min()));
     };
-    const double a = r(of_error(expected, d));
-    const double b = r(of_place(d));
+    const double a = r(probability(errors_, std::abs(d - expected.d_hat), expected.scale));
+    const double b = r(
+        place_.is_news(d) ? probability(places_, place_.distance(d), place_.usual_distance()) : 1);
     return std::max(a, b) + std::min(a, b) / 2;
-  }
-
-  double of_error(const Expected& expected, double d) const {
-    return probability(errors_, std::abs(d - expected.d_hat), expected.scale);
-  }
-  double of_place(double d) const {
-    if (!place_.is_news(d)) return 1;
-    return probability(places_, place_.distance(d), place_.usual_distance());
   }
 
   // Where all sizes so far were 0, there is no unit for another: it is the first in so many.

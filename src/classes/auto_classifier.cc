@@ -18,13 +18,6 @@ constexpr std::size_t classes_before = 4;   // classes before that are seen
 constexpr double least_probability = 1e-4;  // of all classes together, by an expert
 constexpr double tracking_share = 1e-3;     // so soon the mixture of experts follows another
 
-std::vector<std::unique_ptr<ClassExpert>> copies(
-    const std::vector<std::unique_ptr<ClassExpert>>& experts) {
-  std::vector<std::unique_ptr<ClassExpert>> all;
-  for (const auto& expert : experts) all.push_back(expert->clone());
-  return all;
-}
-
 std::vector<double> even(std::size_t n) {
   return std::vector<double>(n, 1 / static_cast<double>(n));
 }
@@ -52,9 +45,9 @@ std::vector<ClassStack> make_stacks(std::size_t experts, std::size_t classes) {
 
 AutoClassifier::AutoClassifier(const Auto& options, const NetworkOptions& network)
     : experts_([&] {
-        std::vector<std::unique_ptr<ClassExpert>> all;
+        std::vector<Cloned<ClassExpert>> all;
         for (const ClassExpertPlan& plan : plan_class_experts(options, network))
-          all.push_back(make_class_expert(plan, network.inputs, classes_of(network)));
+          all.emplace_back(make_class_expert(plan, network.inputs, classes_of(network)));
         return all;
       }()),
       scale_(network.inputs),
@@ -73,30 +66,6 @@ AutoClassifier::AutoClassifier(const Auto& options, const NetworkOptions& networ
   set_sizes(classes_of(network));
   weigh();
 }
-
-AutoClassifier::AutoClassifier(const AutoClassifier& other)
-    : Learner(other),
-      experts_(copies(other.experts_)),
-      scale_(other.scale_),
-      memory_(other.memory_),
-      last_(other.last_),
-      among_experts_(other.among_experts_),
-      stacks_(other.stacks_),
-      among_candidates_(other.among_candidates_),
-      calibration_(other.calibration_),
-      workers_(other.workers_),
-      steps_(other.steps_),
-      x_(other.x_),
-      predicted_(other.predicted_),
-      seen_(other.seen_),
-      said_(other.said_),
-      candidates_(other.candidates_),
-      logs_(other.logs_),
-      p_(other.p_),
-      d_hat_(other.d_hat_),
-      spread_(other.spread_),
-      no_prediction_(other.no_prediction_),
-      weights_(other.weights_) {}
 
 void AutoClassifier::set_sizes(std::size_t classes) {
   seen_.assign(inputs() + classes_before * LabelCode{classes}.size(), 0.0);
@@ -271,7 +240,7 @@ bool AutoClassifier::go_on_from(const Learner& narrower) {
   const std::size_t n = classes();
   for (std::size_t j = 0; j < experts_.size(); ++j) {
     if (experts_[j]->starts_over()) continue;
-    experts_[j] = other->experts_[j]->clone();
+    experts_[j] = other->experts_[j];
     experts_[j]->widen(n);
   }
   scale_ = other->scale_;

@@ -8,6 +8,7 @@
 #include "classes/class_expert.h"
 #include "classes/class_mixture.h"
 #include "classes/class_stack.h"
+#include "core/cloned.h"
 #include "core/workers.h"
 #include "kalstream/learner.h"
 #include "learner/footprint.h"
@@ -24,7 +25,6 @@ namespace kalstream {
 class AutoClassifier final : public Learner {
  public:
   AutoClassifier(const Auto& options, const NetworkOptions& network);
-  AutoClassifier(const AutoClassifier& other);
 
   std::size_t inputs() const override { return x_.size(); }
   std::size_t outputs() const override { return d_hat_.size(); }
@@ -60,7 +60,7 @@ class AutoClassifier final : public Learner {
   StepReport report(StepStatus status) const;
   ClassPast past() const { return {memory_, scale_}; }
 
-  std::vector<std::unique_ptr<ClassExpert>> experts_;
+  std::vector<Cloned<ClassExpert>> experts_;
   HeldMoments scale_;
   ClassMemory memory_;
   std::vector<std::size_t> last_;  // classes before, the newest first

@@ -1,10 +1,9 @@
-#include "classes/boosted.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <vector>
 
+#include "classes/class_experts.h"
 #include "classes/probabilities.h"
 #include "core/rng.h"
 
@@ -278,8 +277,7 @@ class Boosted final : public ClassExpert {
 
 }  // namespace
 
-std::unique_ptr<ClassExpert> make_boosted(std::size_t inputs, std::size_t classes,
-                                          const BoostedPlan& plan) {
+OwnedExpert make_class_expert(const BoostedPlan& plan, std::size_t inputs, std::size_t classes) {
   return std::make_unique<Boosted>(inputs, classes, plan);
 }
 

@@ -1,10 +1,9 @@
-#include "classes/boosted.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <functional>
 
+#include "classes/class_experts.h"
 #include "classes/class_test_support.h"
 
 namespace kalstream {
@@ -49,7 +48,7 @@ TEST(Boosted, LearnsThresholdsExclusiveOrAndSeveralClasses) {
         Task{"xor among others", 6, 2, exclusive_or}, Task{"intervals", 3, 3, interval}}) {
     Rng rng(1);
     ClassHistory history(task.inputs, task.classes);
-    const auto expert = make_boosted(task.inputs, task.classes, {});
+    const auto expert = make_class_expert(BoostedPlan{}, task.inputs, task.classes);
     error_rate(history, *expert, rng, task.inputs, 1200, task.class_of);
     EXPECT_LT(error_rate(history, *expert, rng, task.inputs, 500, task.class_of), 0.05)
         << task.name;
@@ -60,7 +59,7 @@ TEST(Boosted, LearnsThresholdsExclusiveOrAndSeveralClasses) {
 TEST(Boosted, FindsTheInputThatMattersAmongMany) {
   Rng rng(2);
   ClassHistory history(40, 2);
-  const auto expert = make_boosted(40, 2, {});
+  const auto expert = make_class_expert(BoostedPlan{}, 40, 2);
   error_rate(history, *expert, rng, 40, 1200, is_above);
   EXPECT_LT(error_rate(history, *expert, rng, 40, 500, is_above), 0.1);
 }
@@ -69,7 +68,7 @@ TEST(Boosted, FollowsAChangeWithinItsWindow) {
   Rng rng(3);
   ClassHistory history(3, 2);
   const BoostedPlan plan{.window = 400, .trees = 24, .every = 8};
-  const auto expert = make_boosted(3, 2, plan);
+  const auto expert = make_class_expert(plan, 3, 2);
   error_rate(history, *expert, rng, 3, 1000, is_above);
   const auto other = [](const Vector& x) { return 1 - is_above(x); };
   EXPECT_GT(error_rate(history, *expert, rng, 3, 50, other), 0.5);
@@ -85,7 +84,7 @@ TEST(Boosted, TheFirstTreeIsANewtonStepInEveryLeaf) {
   const BoostedPlan plan{.window = 20};
   Rng rng(4);
   ClassHistory history(1, 2);
-  const auto expert = make_boosted(1, 2, plan);
+  const auto expert = make_class_expert(plan, 1, 2);
   std::vector<std::pair<double, std::size_t>> all;
   for (int t = 0; t < samples; ++t) {
     const double x = rng.normal();
@@ -116,7 +115,7 @@ TEST(Boosted, TheFirstTreeIsANewtonStepInEveryLeaf) {
 TEST(Boosted, SaysTheShareOfAClassThatInputsDoNotTell) {
   Rng rng(5);
   ClassHistory history(2, 2);
-  const auto expert = make_boosted(2, 2, {});
+  const auto expert = make_class_expert(BoostedPlan{}, 2, 2);
   double sum = 0;
   for (int t = 0; t < 3000; ++t) {
     const Vector x = test::normals(rng, 2);
@@ -129,7 +128,7 @@ TEST(Boosted, SaysTheShareOfAClassThatInputsDoNotTell) {
 TEST(Boosted, BeginsAnewWithMoreClasses) {
   Rng rng(6);
   ClassHistory history(3, 2);
-  const auto expert = make_boosted(3, 2, {});
+  const auto expert = make_class_expert(BoostedPlan{}, 3, 2);
   error_rate(history, *expert, rng, 3, 300, is_above);
   history.widen(3);
   expert->widen(3);

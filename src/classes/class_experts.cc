@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "classes/neighbours.h"
-#include "classes/simple_experts.h"
 #include "core/layout.h"
 
 namespace kalstream {
@@ -118,31 +116,10 @@ std::vector<ClassExpertPlan> plan_class_experts(const Auto& options,
   return list;
 }
 
-std::unique_ptr<ClassExpert> make_class_expert(const ClassExpertPlan& plan, std::size_t inputs,
-                                               std::size_t classes) {
-  struct Make {
-    std::size_t inputs;
-    std::size_t classes;
-    std::unique_ptr<ClassExpert> operator()(const ClassNetworkPlan& p) const {
-      return make_network_expert(inputs, classes, p);
-    }
-    std::unique_ptr<ClassExpert> operator()(const BoostedPlan& p) const {
-      return make_boosted(inputs, classes, p);
-    }
-    std::unique_ptr<ClassExpert> operator()(const NeighboursPlan&) const {
-      return make_neighbours(inputs, classes);
-    }
-    std::unique_ptr<ClassExpert> operator()(const BayesPlan& p) const {
-      return make_naive_bayes(inputs, classes, p.keep);
-    }
-    std::unique_ptr<ClassExpert> operator()(const FrequenciesPlan& p) const {
-      return make_frequencies(classes, p.keep);
-    }
-    std::unique_ptr<ClassExpert> operator()(const SuccessionPlan& p) const {
-      return make_succession(classes, p.keep);
-    }
-  };
-  return std::visit(Make{inputs, classes}, plan.what);
+OwnedExpert make_class_expert(const ClassExpertPlan& plan, std::size_t inputs,
+                              std::size_t classes) {
+  return std::visit([&](const auto& what) { return make_class_expert(what, inputs, classes); },
+                    plan.what);
 }
 
 }  // namespace kalstream

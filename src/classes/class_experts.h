@@ -6,19 +6,48 @@
 #include <variant>
 #include <vector>
 
-#include "classes/boosted.h"
 #include "classes/class_expert.h"
-#include "classes/network_expert.h"
+#include "kalstream/options.h"
 
 namespace kalstream {
 
-struct NeighboursPlan {};
-struct BayesPlan {
-  double keep;
+/// A network with cross-entropy.
+struct ClassNetworkPlan {
+  NetworkOptions network;  ///< inputs and outputs are set by the expert
+  Rule rule;
+  double link_scale = 1;
+  bool sees_inputs = true;
+  std::size_t lags = 0;     ///< classes before that it sees
+  std::size_t replays = 0;  ///< samples of the memory learnt again after each new one
 };
+
+/// Boosted trees: a sum of small trees, fitted to the last `window` samples. Every few samples the
+/// oldest tree is taken out and a new one fitted to what the others leave: a Newton step on the log
+/// loss of the window. So the sum follows the stream, and no step is a long one.
+struct BoostedPlan {
+  std::size_t window = 2000;
+  std::size_t trees = 32;
+  std::size_t every = 16;  ///< samples between two trees, once the window is full
+  double rate = 0.3;       ///< of the Newton step
+  double prior = 1;        ///< added to the curvature in a leaf
+  std::uint64_t seed = 1;
+};
+
+/// The classes of the most similar samples in memory.
+struct NeighboursPlan {};
+
+/// Naive Bayes: inputs independent of each other given the class; those of few values by their
+/// frequencies, others by a normal distribution.
+struct BayesPlan {
+  double keep;  ///< each sample counts so many times as much as the one after it; here and below
+};
+
+/// The frequencies of the classes.
 struct FrequenciesPlan {
   double keep;
 };
+
+/// Which class follows which.
 struct SuccessionPlan {
   double keep;
 };
@@ -34,8 +63,15 @@ struct ClassExpertPlan {
 /// may take fewer, then all that always take part. Names and memory follow from it.
 std::vector<ClassExpertPlan> plan_class_experts(const Auto& options, const NetworkOptions& network);
 
-std::unique_ptr<ClassExpert> make_class_expert(const ClassExpertPlan& plan, std::size_t inputs,
-                                               std::size_t classes);
+/// The expert of a plan for so many inputs and classes.
+using OwnedExpert = std::unique_ptr<ClassExpert>;
+OwnedExpert make_class_expert(const ClassNetworkPlan&, std::size_t inputs, std::size_t classes);
+OwnedExpert make_class_expert(const BoostedPlan&, std::size_t inputs, std::size_t classes);
+OwnedExpert make_class_expert(const NeighboursPlan&, std::size_t inputs, std::size_t classes);
+OwnedExpert make_class_expert(const BayesPlan&, std::size_t inputs, std::size_t classes);
+OwnedExpert make_class_expert(const FrequenciesPlan&, std::size_t inputs, std::size_t classes);
+OwnedExpert make_class_expert(const SuccessionPlan&, std::size_t inputs, std::size_t classes);
+OwnedExpert make_class_expert(const ClassExpertPlan&, std::size_t inputs, std::size_t classes);
 
 /// Of two if there is one output, which is the second's probability.
 inline std::size_t classes_of(const NetworkOptions& network) {

@@ -1,7 +1,9 @@
 // Opinions about classes, weighted by how probable they made what came.
 #pragma once
 
+#include <algorithm>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/archive.h"
@@ -16,15 +18,34 @@ namespace kalstream {
 ///     Σ −ln p(y) ≤ Σ −ln p_j(y) + ln(1/prior_j) + ln(T + 1).
 class ClassMixture {
  public:
-  explicit ClassMixture(std::vector<double> prior, double least_share = 0);
+  explicit ClassMixture(std::vector<double> prior, double least_share = 0)
+      : prior_(std::move(prior)), least_share_(least_share), weights_(prior_) {}
 
   /// opinions: experts × classes.
-  void predict(std::span<const double> opinions, std::span<double> p) const;
-  void learn(std::span<const double> opinions, std::size_t classes, std::size_t y);
+  void predict(std::span<const double> opinions, std::span<double> p) const {
+    std::fill(p.begin(), p.end(), 0.0);
+    for (std::size_t j = 0; j < weights_.size(); ++j)
+      for (std::size_t k = 0; k < p.size(); ++k) p[k] += weights_[j] * opinions[j * p.size() + k];
+  }
+  void learn(std::span<const double> opinions, std::size_t classes, std::size_t y) {
+    double sum = 0;
+    for (std::size_t j = 0; j < weights_.size(); ++j)
+      sum += weights_[j] *= opinions[j * classes + y];
+    ++steps_;
+    const double share = std::max(1 / static_cast<double>(steps_ + 1), least_share_);
+    for (std::size_t j = 0; j < weights_.size(); ++j)
+      weights_[j] = (1 - share) * weights_[j] / sum + share * prior_[j];
+  }
 
   std::span<const double> weights() const { return weights_; }
-  void reset();
-  void exchange(Archive& archive);
+  void reset() {
+    weights_ = prior_;
+    steps_ = 0;
+  }
+  void exchange(Archive& archive) {
+    archive.count(steps_);
+    archive.numbers(weights_, Archive::fraction);
+  }
 
  private:
   std::vector<double> prior_;

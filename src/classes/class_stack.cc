@@ -84,17 +84,13 @@ void ClassStack::learn(std::size_t y) {
     const std::span<const double> h(&H_white_[k * n], n);
     double e = e_white_[k];
     for (std::size_t i = 0; i < n; ++i) e -= h[i] * (theta_[i] - before_[i]);
-    update(h, e);
+    const double S = gain(P_, h, Ph_);
+    if (!(S >= 1)) continue;
+    for (std::size_t i = 0; i < n; ++i) theta_[i] += Ph_[i] * (e / S);
+    downdate(P_, Ph_, S);
   }
   for (std::size_t i = 0; i < n; ++i) P_[i * n + i] += plan_.process_noise;
   if (!all_usable(theta_)) reset();
-}
-
-void ClassStack::update(std::span<const double> h, double e) {
-  const double S = gain(P_, h, Ph_);
-  if (!(S >= 1)) return;
-  for (std::size_t i = 0; i < h.size(); ++i) theta_[i] += Ph_[i] * (e / S);
-  downdate(P_, Ph_, S);
 }
 
 void ClassStack::exchange(Archive& archive) {

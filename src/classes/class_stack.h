@@ -38,7 +38,6 @@ class ClassStack {
   std::size_t features() const { return plan_.weights.size(); }
   std::size_t size() const { return features() + outputs(); }
   void set_sizes(std::size_t classes);
-  void update(std::span<const double> h, double e);
 
   std::size_t classes_;
   Plan plan_;

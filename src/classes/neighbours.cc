@@ -1,10 +1,9 @@
-#include "classes/neighbours.h"
-
 #include <array>
 #include <cmath>
 #include <limits>
 #include <vector>
 
+#include "classes/class_experts.h"
 #include "classes/probabilities.h"
 
 namespace kalstream {
@@ -69,7 +68,7 @@ class Neighbours final : public ClassExpert {
 
 }  // namespace
 
-std::unique_ptr<ClassExpert> make_neighbours(std::size_t inputs, std::size_t classes) {
+OwnedExpert make_class_expert(const NeighboursPlan&, std::size_t inputs, std::size_t classes) {
   return std::make_unique<Neighbours>(inputs, classes);
 }
 

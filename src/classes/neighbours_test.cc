@@ -1,9 +1,8 @@
-#include "classes/neighbours.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
+#include "classes/class_experts.h"
 #include "classes/class_test_support.h"
 #include "classes/probabilities.h"
 
@@ -45,7 +44,7 @@ TEST(Neighbours, AreThoseThatSortingFinds) {
       for (const bool lattice : {false, true}) {  // whole numbers: many are equally near
         Rng rng(inputs + classes);
         ClassHistory history(inputs, classes);
-        const auto expert = make_neighbours(inputs, classes);
+        const auto expert = make_class_expert(NeighboursPlan{}, inputs, classes);
         for (std::size_t t = 0; t < 2300; ++t) {
           Vector x = test::normals(rng, inputs, 2);
           if (lattice)
@@ -62,7 +61,7 @@ TEST(Neighbours, AreThoseThatSortingFinds) {
 
 TEST(Neighbours, AreEvenWhereThereAreNone) {
   ClassHistory history(2, 4);
-  const auto expert = make_neighbours(2, 4);
+  const auto expert = make_class_expert(NeighboursPlan{}, 2, 4);
   EXPECT_EQ(history.predict(*expert, {1, 2}), Vector(4, 0.25));
 }
 
@@ -71,7 +70,7 @@ TEST(Neighbours, DoNotDependOnUnits) {
   Rng rng(1);
   ClassHistory plain(2, 2);
   ClassHistory scaled(2, 2);
-  const auto expert = make_neighbours(2, 2);
+  const auto expert = make_class_expert(NeighboursPlan{}, 2, 2);
   for (int t = 0; t < 300; ++t) {
     const Vector x = test::normals(rng, 2);
     const Vector in_units{std::ldexp(x[0], 30), std::ldexp(x[1], -20)};

@@ -1,8 +1,8 @@
-#include "classes/network_expert.h"
-
 #include <algorithm>
 #include <vector>
 
+#include "classes/class_experts.h"
+#include "core/cloned.h"
 #include "core/rng.h"
 #include "kalstream/learner.h"
 
@@ -12,24 +12,21 @@ namespace {
 class NetworkExpert final : public ClassExpert {
  public:
   NetworkExpert(std::size_t inputs, std::size_t classes, const ClassNetworkPlan& plan)
-      : inputs_(inputs), plan_(plan) {
-    make(classes);
+      : inputs_(inputs), classes_(classes), plan_(plan), again_(size_of_view()) {
+    LearnerOptions options{.network = plan_.network, .rule = plan_.rule};
+    options.network.inputs = size_of_view();
+    options.network.outputs = classes == 2 ? 1 : classes;
+    options.loss = {.kind = Loss::Kind::cross_entropy, .link_scale = plan_.link_scale};
+    learner_ = make_learner(options);
+    target_.resize(options.network.outputs);
   }
-  NetworkExpert(const NetworkExpert& other)
-      : ClassExpert(other),
-        inputs_(other.inputs_),
-        classes_(other.classes_),
-        plan_(other.plan_),
-        learner_(other.learner_->clone()),
-        again_(other.again_),
-        target_(other.target_) {}
 
   void predict(const ClassMoment& now, const ClassPast&, std::span<double> p) override {
     to_probabilities(learner_->predict(view(now.seen)), p);
   }
   void learn(const ClassMoment& now, const ClassPast& past, std::size_t y) override {
     learner_->learn(view(now.seen), target_of(y));
-    replay(past, now.step, 0, past.memory.size());
+    replay(past, now.step, 0);
   }
   void advance(const ClassMoment& now) override { learner_->advance(view(now.seen)); }
 
@@ -37,7 +34,7 @@ class NetworkExpert final : public ClassExpert {
     learner_->reset();
     for (std::size_t age = past.memory.size(); age > 0; --age) {
       learn_again(past, age);
-      replay(past, past.memory.count(), age, past.memory.size());
+      replay(past, past.memory.count(), age);
     }
   }
 
@@ -55,17 +52,6 @@ class NetworkExpert final : public ClassExpert {
   void exchange(Archive& archive) override { learner_->exchange(archive); }
 
  private:
-  void make(std::size_t classes) {
-    classes_ = classes;
-    LearnerOptions options{.network = plan_.network, .rule = plan_.rule};
-    options.network.inputs = size_of_view();
-    options.network.outputs = classes == 2 ? 1 : classes;
-    options.loss = {.kind = Loss::Kind::cross_entropy, .link_scale = plan_.link_scale};
-    learner_ = make_learner(options);
-    again_.assign(size_of_view(), 0.0);
-    target_.assign(options.network.outputs, 0.0);
-  }
-
   std::size_t size_of_view() const {
     return (plan_.sees_inputs ? inputs_ : 0) + plan_.lags * LabelCode{classes_}.size();
   }
@@ -91,7 +77,8 @@ class NetworkExpert final : public ClassExpert {
   }
 
   // The generator has no memory, so that one sample less changes little.
-  void replay(const ClassPast& past, std::uint64_t step, std::size_t turn, std::size_t available) {
+  void replay(const ClassPast& past, std::uint64_t step, std::size_t turn) {
+    const std::size_t available = past.memory.size();
     if (plan_.replays == 0 || available == 0) return;
     Rng rng(plan_.network.seed ^ (step << 20) ^ (std::uint64_t{turn} << 54));
     for (std::size_t n = 0; n < plan_.replays; ++n) learn_again(past, 1 + rng.below(available));
@@ -112,17 +99,17 @@ class NetworkExpert final : public ClassExpert {
   }
 
   std::size_t inputs_;
-  std::size_t classes_ = 0;
+  std::size_t classes_;
   ClassNetworkPlan plan_;
-  std::unique_ptr<Learner> learner_;
+  Cloned<Learner> learner_;
   std::vector<double> again_;
   std::vector<double> target_;
 };
 
 }  // namespace
 
-std::unique_ptr<ClassExpert> make_network_expert(std::size_t inputs, std::size_t classes,
-                                                 const ClassNetworkPlan& plan) {
+OwnedExpert make_class_expert(const ClassNetworkPlan& plan, std::size_t inputs,
+                              std::size_t classes) {
   return std::make_unique<NetworkExpert>(inputs, classes, plan);
 }
 

@@ -1,8 +1,7 @@
 // A network as an expert of a classifier, against a learner that is given the same by hand.
-#include "classes/network_expert.h"
-
 #include <gtest/gtest.h>
 
+#include "classes/class_experts.h"
 #include "classes/class_test_support.h"
 #include "kalstream/learner.h"
 
@@ -75,7 +74,7 @@ TEST(NetworkExpert, IsALearnerThatSeesTheClassesBefore) {
       const auto stream = labelled(2, classes, 60);
       const ClassNetworkPlan plan = small_plan(lags);
       ClassHistory history(2, classes);
-      const auto expert = make_network_expert(2, classes, plan);
+      const auto expert = make_class_expert(plan, 2, classes);
       const auto learner = learner_of(plan, 2, classes);
       std::vector<std::size_t> labels;
       for (std::size_t t = 0; t < stream.x.size(); ++t) {
@@ -104,7 +103,7 @@ TEST(NetworkExpert, StartsOverWithAllThatIsInMemory) {
     const auto stream = labelled(2, classes, 40);
     const ClassNetworkPlan plan = small_plan(2);
     ClassHistory history(2, classes);
-    const auto expert = make_network_expert(2, classes, plan);
+    const auto expert = make_class_expert(plan, 2, classes);
     for (std::size_t t = 0; t < stream.x.size(); ++t)
       history.learn(*expert, stream.x[t], stream.y[t]);
     history.scale().hold();
@@ -136,7 +135,7 @@ TEST(NetworkExpert, LearnsSamplesOfTheMemoryAgain) {
     ClassNetworkPlan plan = small_plan(0, replays);
     plan.network.cell = Cell::feedforward;
     ClassHistory history(2, 2);
-    const auto expert = make_network_expert(2, 2, plan);
+    const auto expert = make_class_expert(plan, 2, 2);
     for (std::size_t t = 0; t < stream.x.size(); ++t) {
       const std::size_t y = stream.x[t][0] * stream.x[t][1] > 0 ? 1 : 0;
       loss[replays > 0 ? 1 : 0] -= std::log(history.predict_and_learn(*expert, stream.x[t], y)[y]);

@@ -1,8 +1,9 @@
-#include "classes/simple_experts.h"
-
+// Experts that count: how often each class was, which follows which, and naive Bayes.
 #include <array>
 #include <cmath>
+#include <vector>
 
+#include "classes/class_experts.h"
 #include "classes/probabilities.h"
 
 namespace kalstream {
@@ -10,19 +11,31 @@ namespace {
 
 constexpr double half = 0.5;  // of a sample, for each class beforehand (Krichevsky and Trofimov)
 
+// How often each class was: of all samples, or of those after each class.
 class Frequencies final : public ClassExpert {
  public:
-  Frequencies(std::size_t classes, double keep) : keep_(keep), counts_(classes, 0.0) {}
+  Frequencies(std::size_t classes, double keep, bool after_each)
+      : keep_(keep), after_each_(after_each) {
+    widen(classes);
+  }
 
-  void predict(const ClassMoment&, const ClassPast&, std::span<double> p) override {
-    for (std::size_t k = 0; k < p.size(); ++k) p[k] = counts_[k] + half;
+  void predict(const ClassMoment& now, const ClassPast&, std::span<double> p) override {
+    for (std::size_t k = 0; k < p.size(); ++k) p[k] = (counts(now) ? counts(now)[k] : 0) + half;
     normalise(p);
   }
-  void learn(const ClassMoment&, const ClassPast&, std::size_t y) override {
-    for (double& c : counts_) c *= keep_;
-    counts_[y] += 1;
+  void learn(const ClassMoment& now, const ClassPast&, std::size_t y) override {
+    double* const c = counts(now);
+    if (c == nullptr) return;
+    for (std::size_t k = 0; k < classes_; ++k) c[k] *= keep_;
+    c[y] += 1;
   }
-  void widen(std::size_t classes) override { counts_.resize(classes, 0.0); }
+  void widen(std::size_t classes) override {
+    std::vector<double> wider((after_each_ ? classes : 1) * classes, 0.0);
+    for (std::size_t at = 0; at < counts_.size(); ++at)
+      wider[at / classes_ * classes + at % classes_] = counts_[at];
+    counts_ = std::move(wider);
+    classes_ = classes;
+  }
   std::unique_ptr<ClassExpert> clone() const override {
     return std::make_unique<Frequencies>(*this);
   }
@@ -30,41 +43,15 @@ class Frequencies final : public ClassExpert {
   void exchange(Archive& archive) override { archive.numbers(counts_, Archive::not_negative); }
 
  private:
+  // Those that count at this moment; nullptr if there was no class before it.
+  double* counts(const ClassMoment& now) {
+    if (!after_each_) return counts_.data();
+    return now.last < classes_ ? &counts_[now.last * classes_] : nullptr;
+  }
+
   double keep_;
-  std::vector<double> counts_;
-};
-
-class Succession final : public ClassExpert {
- public:
-  Succession(std::size_t classes, double keep)
-      : keep_(keep), classes_(classes), counts_(classes * classes, 0.0) {}
-
-  void predict(const ClassMoment& now, const ClassPast&, std::span<double> p) override {
-    for (std::size_t k = 0; k < p.size(); ++k)
-      p[k] = (now.last < classes_ ? counts_[now.last * classes_ + k] : 0) + half;
-    normalise(p);
-  }
-  void learn(const ClassMoment& now, const ClassPast&, std::size_t y) override {
-    if (now.last >= classes_) return;
-    for (std::size_t k = 0; k < classes_; ++k) counts_[now.last * classes_ + k] *= keep_;
-    counts_[now.last * classes_ + y] += 1;
-  }
-  void widen(std::size_t classes) override {
-    std::vector<double> wider(classes * classes, 0.0);
-    for (std::size_t j = 0; j < classes_; ++j)
-      for (std::size_t k = 0; k < classes_; ++k) wider[j * classes + k] = counts_[j * classes_ + k];
-    counts_ = std::move(wider);
-    classes_ = classes;
-  }
-  std::unique_ptr<ClassExpert> clone() const override {
-    return std::make_unique<Succession>(*this);
-  }
-  void reset() override { std::fill(counts_.begin(), counts_.end(), 0.0); }
-  void exchange(Archive& archive) override { archive.numbers(counts_, Archive::not_negative); }
-
- private:
-  double keep_;
-  std::size_t classes_;
+  bool after_each_;
+  std::size_t classes_ = 0;
   std::vector<double> counts_;  // [the class before][the class]
 };
 
@@ -178,15 +165,16 @@ class NaiveBayes final : public ClassExpert {
 
 }  // namespace
 
-std::unique_ptr<ClassExpert> make_frequencies(std::size_t classes, double keep) {
-  return std::make_unique<Frequencies>(classes, keep);
+OwnedExpert make_class_expert(const FrequenciesPlan& plan, std::size_t /*inputs*/,
+                              std::size_t classes) {
+  return std::make_unique<Frequencies>(classes, plan.keep, /*after_each=*/false);
 }
-std::unique_ptr<ClassExpert> make_succession(std::size_t classes, double keep) {
-  return std::make_unique<Succession>(classes, keep);
+OwnedExpert make_class_expert(const SuccessionPlan& plan, std::size_t /*inputs*/,
+                              std::size_t classes) {
+  return std::make_unique<Frequencies>(classes, plan.keep, /*after_each=*/true);
 }
-std::unique_ptr<ClassExpert> make_naive_bayes(std::size_t inputs, std::size_t classes,
-                                              double keep) {
-  return std::make_unique<NaiveBayes>(inputs, classes, keep);
+OwnedExpert make_class_expert(const BayesPlan& plan, std::size_t inputs, std::size_t classes) {
+  return std::make_unique<NaiveBayes>(inputs, classes, plan.keep);
 }
 
 }  // namespace kalstream

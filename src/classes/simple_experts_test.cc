@@ -1,11 +1,10 @@
 // Counts of classes against the formulas that they stand for, taken over all samples each time.
-#include "classes/simple_experts.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <set>
 
+#include "classes/class_experts.h"
 #include "classes/class_test_support.h"
 #include "classes/probabilities.h"
 
@@ -33,7 +32,7 @@ TEST(Frequencies, AreCountsWithHalfASampleForEachClass) {
     for (const std::size_t classes : {2, 5}) {
       Rng rng(classes);
       ClassHistory history(0, classes);
-      const auto expert = make_frequencies(classes, keep);
+      const auto expert = make_class_expert(FrequenciesPlan{keep}, 0, classes);
       std::vector<std::size_t> labels;
       for (int t = 0; t < 300; ++t) {
         ASSERT_TRUE(
@@ -52,7 +51,7 @@ TEST(Frequencies, AreNeverFarFromTheBestConstantProbabilities) {
     for (const int kind : {0, 1, 2}) {
       Rng rng(3);
       ClassHistory history(0, classes);
-      const auto expert = make_frequencies(classes, 1);
+      const auto expert = make_class_expert(FrequenciesPlan{1}, 0, classes);
       Vector counts(classes, 0.0);
       double loss = 0;
       for (int n = 1; n <= 1000; ++n) {
@@ -80,7 +79,7 @@ TEST(Succession, CountsAfterEachClassByItself) {
   const std::size_t classes = 3;
   Rng rng(4);
   ClassHistory history(0, classes);
-  const auto expert = make_succession(classes, keep);
+  const auto expert = make_class_expert(SuccessionPlan{keep}, 0, classes);
   std::vector<std::vector<std::size_t>> after(classes);
   std::size_t last = no_class;
   for (int t = 0; t < 300; ++t) {
@@ -142,7 +141,7 @@ TEST(NaiveBayes, IsBayesRuleOverSharesAndNormalDistributions) {
   const std::size_t classes = 3;
   Rng rng(5);
   ClassHistory history(3, classes);
-  const auto expert = make_naive_bayes(3, classes, 1);
+  const auto expert = make_class_expert(BayesPlan{1}, 3, classes);
   std::vector<LabelledSample> samples;
   for (int t = 0; t < 200; ++t) {
     const std::size_t y = draw(rng, classes);
@@ -163,9 +162,9 @@ TEST(SimpleExperts, WidenWithoutForgetting) {
   Rng rng(6);
   ClassHistory history(2, 2);
   std::vector<std::unique_ptr<ClassExpert>> experts;
-  experts.push_back(make_frequencies(2, 0.98));
-  experts.push_back(make_succession(2, 0.999));
-  experts.push_back(make_naive_bayes(2, 2, 0.998));
+  experts.push_back(make_class_expert(FrequenciesPlan{0.98}, 0, 2));
+  experts.push_back(make_class_expert(SuccessionPlan{0.999}, 0, 2));
+  experts.push_back(make_class_expert(BayesPlan{0.998}, 2, 2));
   std::vector<ClassExpert*> all;
   for (const auto& e : experts) all.push_back(e.get());
   for (int t = 0; t < 200; ++t) {

@@ -23,9 +23,6 @@ DirectModel::DirectModel(std::size_t lead, std::size_t inputs)
            .rule = Ekf{.initial_covariance = 100, .measurement_noise = 1, .process_noise = 1e-5}})),
       seen_(seen_of_past + inputs) {}
 
-DirectModel::DirectModel(const DirectModel& other)
-    : lead_(other.lead_), model_(other.model_->clone()), seen_(other.seen_) {}
-
 // As it was `ago` steps before the last value.
 void DirectModel::see(const LongPast& past, std::size_t ago, const Periods& periods,
                       const SeriesUnits& units, std::span<const double> x) {

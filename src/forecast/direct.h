@@ -1,11 +1,11 @@
 // A linear model of the value exactly k steps ahead.
 #pragma once
 
-#include <memory>
 #include <span>
 #include <vector>
 
 #include "auto/series/features.h"
+#include "core/cloned.h"
 #include "kalstream/learner.h"
 
 namespace kalstream {
@@ -24,11 +24,6 @@ namespace kalstream {
 class DirectModel {
  public:
   DirectModel(std::size_t lead, std::size_t inputs);
-  DirectModel(const DirectModel& other);
-  DirectModel(DirectModel&&) = default;
-  DirectModel& operator=(const DirectModel&) = delete;
-  DirectModel& operator=(DirectModel&&) = default;
-  ~DirectModel() = default;
 
   /// Of the value k after the last of the past, which must have one.
   double predict(const LongPast& past, const Periods& periods, const SeriesUnits& units,
@@ -45,7 +40,7 @@ class DirectModel {
            std::span<const double> x);
 
   std::size_t lead_;
-  std::unique_ptr<Learner> model_;
+  Cloned<Learner> model_;
   std::vector<double> seen_;
 };
 

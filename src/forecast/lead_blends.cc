@@ -69,8 +69,8 @@ void LeadBlends::learn(const Learner& learner, std::span<const double> d) {
 
 void LeadBlends::learn_blends(std::span<const double> d) {
   for (const Origin& o : origins_) {
-    if (o.leads == 0 || samples_ <= o.sample || samples_ - o.sample > o.leads) continue;
-    const auto lead = static_cast<std::size_t>(samples_ - o.sample);
+    const std::size_t lead = lead_of(o);
+    if (lead == 0) continue;
     for (std::size_t k = 0; k < n_d_; ++k) {
       Blend& blend = blends_[place(lead, k)];
       blend.predict(said(o, lead, k));
@@ -90,9 +90,9 @@ void LeadBlends::learn_direct() {
     for (std::size_t lead = 1; lead <= leads; ++lead) learn_one(lead, {});
   else
     for (const Origin& o : origins_) {
-      if (o.leads == 0 || samples_ <= o.sample || samples_ - o.sample > o.leads) continue;
-      const auto lead = static_cast<std::size_t>(samples_ - o.sample);
-      if (lead <= leads) learn_one(lead, std::span(o.x).subspan((lead - 1) * inputs_, inputs_));
+      const std::size_t lead = lead_of(o);
+      if (lead > 0 && lead <= leads)
+        learn_one(lead, std::span(o.x).subspan((lead - 1) * inputs_, inputs_));
     }
 }
 

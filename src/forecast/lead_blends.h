@@ -57,6 +57,10 @@ class LeadBlends {
   std::span<const double> said(const Origin& origin, std::size_t lead, std::size_t k) const {
     return std::span(origin.said).subspan(place(lead, k) * candidates_, candidates_);
   }
+  /// Which of what was said at the origin was said of the last sample; 0 if nothing was.
+  std::size_t lead_of(const Origin& o) const {
+    return samples_ > o.sample && samples_ - o.sample <= o.leads ? samples_ - o.sample : 0;
+  }
   void learn_blends(std::span<const double> d);
   void learn_direct();
   void widen(std::span<const double> d);

@@ -3,9 +3,11 @@
 
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "core/layout.h"
 #include "kalstream/options.h"
+#include "model/network.h"
 
 namespace kalstream {
 
@@ -28,12 +30,14 @@ class Differentiator {
   virtual void commit(const double* theta) = 0;
 
   /// θ is no longer the one earlier calls were made with.
-  virtual void weights_changed() = 0;
+  void weights_changed() { stale_ = true; }
 
   /// A look ahead, which changes nothing: start_ahead goes back to the last committed sample, ahead
   /// gives d̂ for the one after the last it was asked for.
   virtual void start_ahead(const double* theta) = 0;
-  virtual void ahead(const double* theta, std::span<const double> x, std::span<double> d_hat) = 0;
+  void ahead(const double* theta, std::span<const double> x, std::span<double> d_hat) {
+    step_on(layout_, activation_, theta, weights_, x, ahead_, ahead_step_[0], d_hat);
+  }
 
   /// Back to the start of a stream.
   virtual void reset() = 0;
@@ -44,9 +48,25 @@ class Differentiator {
   virtual void exchange(Archive& archive) = 0;
 
  protected:
-  Differentiator() = default;
+  explicit Differentiator(const NetworkOptions& network)
+      : layout_(network),
+        activation_(network.output_activation),
+        weights_(layout_),
+        d_hat_(layout_.n_d),
+        ahead_(layout_.n_s),
+        ahead_step_(layout_, 1) {}
   Differentiator(const Differentiator&) = default;
   Differentiator& operator=(const Differentiator&) = default;
+
+  ParameterLayout layout_;
+  OutputActivation activation_;
+  CellWeights weights_;
+  bool stale_ = true;  // θ has changed since weights_, and all that follows of them, were set
+  std::vector<double> d_hat_;
+  CellState ahead_;  // of the look ahead
+
+ private:
+  CellSteps ahead_step_;
 };
 
 std::unique_ptr<Differentiator> make_differentiator(const NetworkOptions& network);

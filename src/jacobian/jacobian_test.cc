@@ -17,6 +17,7 @@ namespace kalstream {
 namespace {
 
 using test::Equations;
+using test::initial_weights;
 using test::near;
 using test::normals;
 using test::same_bits;

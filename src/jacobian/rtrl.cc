@@ -12,19 +12,14 @@ namespace kalstream {
 using kernels::active;
 
 Rtrl::Rtrl(const NetworkOptions& network)
-    : layout_(network),
-      activation_(network.output_activation),
-      weights_(layout_),
+    : Differentiator(network),
       state_(layout_.n_s),
       newest_(layout_, 1),
       C_(layout_.n_s * layout_.gate_weights(), 0.0),
       Y_(C_),
       C_new_(C_),
       Y_new_(C_),
-      da_(4 * layout_.gate_weights()),
-      d_hat_(layout_.n_d),
-      ahead_(layout_.n_s),
-      ahead_step_(layout_, 1) {}
+      da_(4 * layout_.gate_weights()) {}
 
 void Rtrl::refresh(const double* theta) {
   if (stale_) weights_.set(layout_, theta);
@@ -140,10 +135,6 @@ void Rtrl::commit(const double* theta) {
 void Rtrl::start_ahead(const double* theta) {
   refresh(theta);
   ahead_ = state_;
-}
-
-void Rtrl::ahead(const double* theta, std::span<const double> x, std::span<double> d_hat) {
-  step_on(layout_, activation_, theta, weights_, x, ahead_, ahead_step_[0], d_hat);
 }
 
 void Rtrl::reset() {

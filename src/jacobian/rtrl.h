@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "jacobian/differentiator.h"
-#include "model/network.h"
 
 namespace kalstream {
 
@@ -18,9 +17,7 @@ class Rtrl final : public Differentiator {
   std::span<const double> forward(const double* theta, std::span<const double> x) override;
   void jacobian(const double* theta, std::span<double> H) override;
   void commit(const double* theta) override;
-  void weights_changed() override { stale_ = true; }
   void start_ahead(const double* theta) override;
-  void ahead(const double* theta, std::span<const double> x, std::span<double> d_hat) override;
   void reset() override;
   std::unique_ptr<Differentiator> clone() const override { return std::make_unique<Rtrl>(*this); }
   void exchange(Archive& archive) override;
@@ -33,19 +30,12 @@ class Rtrl final : public Differentiator {
   void propagate_lstm(const double* theta);
   void propagate_gru(const double* theta);
 
-  ParameterLayout layout_;
-  OutputActivation activation_;
-  CellWeights weights_;
-  bool stale_ = true;                  // θ changed since weights_ were set
   CellState state_;                    // after the last committed sample
   CellSteps newest_;                   // the last forward
   bool sensitivities_ready_ = false;   // C_new_, Y_new_ belong to newest_
   std::vector<double> C_, Y_;          // n_s × gate weights, after the last committed sample
   std::vector<double> C_new_, Y_new_;  // of a GRU, C_new_ is ∂(r∘y₋)/∂W
   std::vector<double> da_;             // the rows ∂a of one unit's gates
-  std::vector<double> d_hat_;
-  CellState ahead_;  // of the look ahead
-  CellSteps ahead_step_;
 };
 
 }  // namespace kalstream

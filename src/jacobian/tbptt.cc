@@ -10,18 +10,13 @@ namespace kalstream {
 using kernels::active;
 
 Tbptt::Tbptt(const NetworkOptions& network)
-    : layout_(network),
-      activation_(network.output_activation),
+    : Differentiator(network),
       window_(network.cell == Cell::feedforward ? 1 : network.window),
-      weights_(layout_),
       start_(layout_.n_s),
       ring_(layout_, window_),
-      d_hat_(layout_.n_d),
       da_(window_ * gates_size(layout_)),
       dy_(in_eights(layout_.n_s)),
-      dc_(in_eights(layout_.n_s)),
-      ahead_(layout_.n_s),
-      ahead_step_(layout_, 1) {}
+      dc_(in_eights(layout_.n_s)) {}
 
 // Propagates the past samples of the window again, if θ has changed since.
 void Tbptt::refresh(const double* theta) {
@@ -77,10 +72,6 @@ void Tbptt::start_ahead(const double* theta) {
   refresh(theta);
   std::copy_n(c_before(past_), ahead_.c.size(), ahead_.c.data());
   std::copy_n(y_before(past_), ahead_.y.size(), ahead_.y.data());
-}
-
-void Tbptt::ahead(const double* theta, std::span<const double> x, std::span<double> d_hat) {
-  step_on(layout_, activation_, theta, weights_, x, ahead_, ahead_step_[0], d_hat);
 }
 
 void Tbptt::reset() {

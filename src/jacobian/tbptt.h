@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "jacobian/differentiator.h"
-#include "model/network.h"
 
 namespace kalstream {
 
@@ -18,9 +17,7 @@ class Tbptt final : public Differentiator {
   std::span<const double> forward(const double* theta, std::span<const double> x) override;
   void jacobian(const double* theta, std::span<double> H) override;
   void commit(const double* theta) override;
-  void weights_changed() override { stale_ = true; }
   void start_ahead(const double* theta) override;
-  void ahead(const double* theta, std::span<const double> x, std::span<double> d_hat) override;
   void reset() override;
   std::unique_ptr<Differentiator> clone() const override { return std::make_unique<Tbptt>(*this); }
   void exchange(Archive& archive) override;
@@ -33,21 +30,14 @@ class Tbptt final : public Differentiator {
   const double* y_before(std::size_t k) { return k == 0 ? start_.y.data() : ring_[slot(k - 1)].y; }
   void refresh(const double* theta);
 
-  ParameterLayout layout_;
-  OutputActivation activation_;
   std::size_t window_;  // τ
-  CellWeights weights_;
-  CellState start_;  // the state before the first sample of the window
-  CellSteps ring_;   // τ steps
+  CellState start_;     // the state before the first sample of the window
+  CellSteps ring_;      // τ steps
   std::size_t first_ = 0;
   std::size_t past_ = 0;  // committed samples in the window, at most τ − 1
-  bool stale_ = true;     // θ changed since weights_ and the past steps were computed
-  std::vector<double> d_hat_;
-  AlignedVector da_;  // ∂d̂_k/∂a of every step of the window
+  AlignedVector da_;      // ∂d̂_k/∂a of every step of the window
   AlignedVector dy_;
   AlignedVector dc_;
-  CellState ahead_;  // of the look ahead
-  CellSteps ahead_step_;
 };
 
 }  // namespace kalstream

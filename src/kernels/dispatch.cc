@@ -11,7 +11,6 @@
 
 namespace kalstream::kernels {
 
-extern const Kernels reference;
 extern const Kernels portable;
 #ifdef KALSTREAM_X86
 extern const Kernels avx2;
@@ -52,7 +51,6 @@ struct Targets {
     if (here.avx2) all[count++] = &avx2;
 #endif
     all[count++] = &portable;
-    all[count++] = &reference;
   }
   const Kernels* named(std::string_view name) const {
     for (std::size_t k = 0; k < count; ++k)
@@ -64,8 +62,8 @@ struct Targets {
   std::size_t count = 0;
 };
 
-const Targets& targets() {
-  static const Targets here;
+Targets& targets() {
+  static Targets here;
   return here;
 }
 
@@ -89,6 +87,13 @@ const Kernels& active() {
 
 std::span<const Kernels* const> available_targets() {
   return std::span(targets().all).first(targets().count);
+}
+
+bool add_target(const Kernels& kernels) {
+  Targets& t = targets();
+  if (t.count == t.all.size()) return false;
+  t.all[t.count++] = &kernels;
+  return true;
 }
 
 std::string_view target_name() { return active().name; }

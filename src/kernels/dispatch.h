@@ -8,8 +8,12 @@
 
 namespace kalstream::kernels {
 
-/// What this processor can run of avx512, avx2, portable and reference, the best first.
+/// What this processor can run of avx512, avx2 and portable, the best first.
 std::span<const Kernels* const> available_targets();
+
+/// Adds kernels, which must live for ever, as the last of the available ones: for tests, before
+/// anything else is asked of this header. Returns false if there is no room for more.
+bool add_target(const Kernels& kernels);
 
 /// The name of the kernels at work: what the environment variable KALSTREAM_TARGET names, or the
 /// best there is if it is unset or names none that can run here.

@@ -1,9 +1,9 @@
 // The hot loops, behind one table of plain functions. Everything above is written in terms of
 // these.
 //
-// Every vector unit the library knows fills such a table (simd.inc), and so do plain loops in the
-// order of the formulas (reference.cc), the oracle the others are tested against. Which one works
-// is decided once, by what the processor can do, or by the environment variable KALSTREAM_TARGET.
+// Every vector unit the library knows fills such a table (simd.inc). Which one works is decided
+// once, by what the processor can do, or by the environment variable KALSTREAM_TARGET. They are
+// tested against plain loops in the order of the formulas (tests/reference_kernels.cc).
 //
 // Two ways to store symmetric matrices P; in both the diagonal is an array D of its own, so that
 // process noise and variances need no pass over P:

@@ -1,5 +1,5 @@
-// Every kernel of every vector unit this machine has against the plain loops of reference.cc, on
-// sizes with every tail there is.
+// Every kernel of every vector unit this machine has against the plain loops of
+// tests/reference_kernels.cc, on sizes with every tail there is.
 #include "kernels/kernels.h"
 
 #include <gtest/gtest.h>

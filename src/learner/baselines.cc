@@ -7,10 +7,9 @@
 
 #include "core/archive.h"
 #include "core/finite.h"
-#include "learner/lagged.h"
 #include "learner/network_learner.h"
 #include "learner/refusal.h"
-#include "learner/scaled.h"
+#include "learner/wrappers.h"
 #include "update/block_kalman.h"
 
 namespace kalstream {

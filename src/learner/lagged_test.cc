@@ -1,10 +1,9 @@
 // make_lagged: past targets as inputs, against columns built by hand.
-#include "learner/lagged.h"
-
 #include <gtest/gtest.h>
 
 #include <limits>
 
+#include "learner/wrappers.h"
 #include "support.h"
 
 namespace kalstream {

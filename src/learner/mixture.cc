@@ -2,18 +2,20 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 #include "core/archive.h"
 #include "core/denormals.h"
 #include "core/finite.h"
 #include "kernels/kernels.h"
+#include "learner/network_learner.h"
 #include "learner/refusal.h"
 
 namespace kalstream {
 
 Mixture::Mixture(std::vector<std::unique_ptr<Learner>> experts, MixtureOptions options)
-    : experts_(std::move(experts)),
+    : experts_(std::make_move_iterator(experts.begin()), std::make_move_iterator(experts.end())),
       loss_(options.loss, outputs()),
       options_(std::move(options)),
       log_w_(size()),
@@ -24,29 +26,7 @@ Mixture::Mixture(std::vector<std::unique_ptr<Learner>> experts, MixtureOptions o
       ahead_(outputs()),
       reports_(size()),
       workers_(workers_for(options_.threads, size())) {
-  find_networks();
   set_log_weights_to_prior();
-}
-
-Mixture::Mixture(const Mixture& other)
-    : Learner(other),
-      loss_(other.loss_),
-      options_(other.options_),
-      log_w_(other.log_w_),
-      w_(other.w_),
-      expert_d_hat_(other.expert_d_hat_),
-      d_hat_(other.d_hat_),
-      spread_(other.spread_),
-      ahead_(other.ahead_),
-      reports_(other.reports_),
-      workers_(other.workers_) {
-  for (const auto& expert : other.experts_) experts_.push_back(expert->clone());
-  find_networks();
-}
-
-void Mixture::find_networks() {
-  if (options_.feedback == Feedback::own) return;
-  for (const auto& expert : experts_) networks_.push_back(&dynamic_cast<NetworkLearner&>(*expert));
 }
 
 void Mixture::set_log_weights_to_prior() {
@@ -106,7 +86,8 @@ StepReport Mixture::learn(std::span<const double> x, std::span<const double> d) 
   if (d.size() != d_hat_.size() || !all_finite(d) || !loss_.accepts(d) || !gather_predictions(x))
     return refusal(*this);
   const StepReport total = each([&](std::size_t j) {
-    return networks_.empty() ? experts_[j]->learn(x, d) : networks_[j]->learn_from(x, d, d_hat_);
+    if (options_.feedback == Feedback::own) return experts_[j]->learn(x, d);
+    return static_cast<NetworkLearner&>(*experts_[j]).learn_from(x, d, d_hat_);
   });
   reweight(d);
   return total;

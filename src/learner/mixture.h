@@ -3,9 +3,10 @@
 
 #include <vector>
 
+#include "core/cloned.h"
 #include "core/workers.h"
 #include "kalstream/learner.h"
-#include "learner/network_learner.h"
+#include "loss/loss_function.h"
 
 namespace kalstream {
 
@@ -26,7 +27,6 @@ struct MixtureOptions {
 class Mixture final : public Learner {
  public:
   Mixture(std::vector<std::unique_ptr<Learner>> experts, MixtureOptions options);
-  Mixture(const Mixture& other);
 
   std::size_t inputs() const override { return experts_.front()->inputs(); }
   std::size_t outputs() const override { return experts_.front()->outputs(); }
@@ -49,7 +49,6 @@ class Mixture final : public Learner {
   const Learner& expert(std::size_t j) const { return *experts_[j]; }
 
  private:
-  void find_networks();
   bool gather_predictions(std::span<const double> x);
   template <class Step>
   StepReport each(const Step& step);
@@ -57,9 +56,8 @@ class Mixture final : public Learner {
   void set_log_weights_to_prior();
   void normalise();
 
-  std::vector<std::unique_ptr<Learner>> experts_;
+  std::vector<Cloned<Learner>> experts_;
   LossFunction loss_;
-  std::vector<NetworkLearner*> networks_;  // the same, where they learn from the mixture's error
   MixtureOptions options_;
   std::vector<double> log_w_;
   std::vector<double> w_;             // normalised

@@ -31,28 +31,6 @@ NetworkLearner::NetworkLearner(const NetworkOptions& network, std::unique_ptr<Up
   draw_initial_weights(network_, layout_, theta_);
 }
 
-NetworkLearner::NetworkLearner(const NetworkLearner& other)
-    : Learner(other),
-      network_(other.network_),
-      layout_(other.layout_),
-      theta_(other.theta_),
-      differentiator_(other.differentiator_->clone()),
-      rule_(other.rule_->clone()),
-      loss_(other.loss_),
-      samples_(other.samples_),
-      x_(other.x_),
-      forward_done_(other.forward_done_),
-      H_done_(other.H_done_),
-      spread_done_(other.spread_done_),
-      prediction_(other.prediction_),
-      no_prediction_(other.no_prediction_),
-      spread_(other.spread_),
-      ahead_(other.ahead_),
-      e_(other.e_),
-      H_(other.H_),
-      e_white_(other.e_white_),
-      H_white_(other.H_white_) {}
-
 // Brings prediction_ up to date for x. False if x cannot be used.
 bool NetworkLearner::forward(std::span<const double> x) {
   if (x.size() != network_.inputs || !all_usable(x)) return false;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/aligned.h"
+#include "core/cloned.h"
 #include "core/layout.h"
 #include "jacobian/differentiator.h"
 #include "kalstream/learner.h"
@@ -16,7 +17,6 @@ class NetworkLearner final : public Learner {
  public:
   NetworkLearner(const NetworkOptions& network, std::unique_ptr<UpdateRule> rule,
                  const Loss& loss = {});
-  NetworkLearner(const NetworkLearner& other);
 
   std::size_t inputs() const override { return network_.inputs; }
   std::size_t outputs() const override { return network_.outputs; }
@@ -56,8 +56,8 @@ class NetworkLearner final : public Learner {
   NetworkOptions network_;
   ParameterLayout layout_;
   AlignedVector theta_;
-  std::unique_ptr<Differentiator> differentiator_;
-  std::unique_ptr<UpdateRule> rule_;
+  Cloned<Differentiator> differentiator_;
+  Cloned<UpdateRule> rule_;
   LossFunction loss_;
   std::uint64_t samples_ = 0;
   std::vector<double> x_;      // the input of the last forward

@@ -35,6 +35,14 @@ void require_size(const char* what, std::size_t is, std::size_t wanted) {
                                 " numbers, not " + std::to_string(wanted));
 }
 
+void require_ascending(std::span<const std::size_t> which, std::size_t models) {
+  for (std::size_t k = 0; k < which.size(); ++k)
+    if (which[k] >= models || (k > 0 && which[k] <= which[k - 1]))
+      throw std::invalid_argument("which: numbers of models below " + std::to_string(models) +
+                                  ", each larger than the one before; number " +
+                                  std::to_string(k + 1) + " is not");
+}
+
 StepStatus status_of(double outcome) {
   constexpr std::array all{StepStatus::applied, StepStatus::missing, StepStatus::rejected_input,
                            StepStatus::rejected_non_finite, StepStatus::rejected_covariance};
@@ -67,7 +75,11 @@ struct RlsBatch::State {
 
   std::size_t rows() const { return n + 1; }
   std::size_t groups() const { return (models + width - 1) / width; }
-  std::size_t stride() const { return width * (4 + 2 * n + 2 * rows() + rows() * n / 2); }
+  /// What models of so many inputs know, each.
+  static std::size_t numbers_of_one(std::size_t inputs) {
+    return 4 + 2 * inputs + 2 * (inputs + 1) + (inputs + 1) * inputs / 2;
+  }
+  std::size_t stride() const { return width * numbers_of_one(n); }
   double initial() const { return options.initial_covariance; }
   /// As a network's direct connections see inputs: so that many together are no larger than one.
   double scale() const { return 1 / std::sqrt(static_cast<double>(n)); }
@@ -76,14 +88,9 @@ struct RlsBatch::State {
     double* at = numbers.data() + group * stride();
     const auto next = [&](std::size_t count) { return std::exchange(at, at + width * count); };
     kernels::RlsModels m;
-    m.x_count = next(1);
-    m.d_count = next(1);
-    m.d_mean = next(1);
-    m.d_sum_sq = next(1);
-    m.mean = next(n);
-    m.sum_sq = next(n);
-    m.theta = next(rows());
-    m.D = next(rows());
+    for (double** one : {&m.x_count, &m.d_count, &m.d_mean, &m.d_sum_sq}) *one = next(1);
+    for (double** one : {&m.mean, &m.sum_sq}) *one = next(n);
+    for (double** one : {&m.theta, &m.D}) *one = next(rows());
     m.P = next(rows() * n / 2);
     return m;
   }
@@ -97,19 +104,23 @@ struct RlsBatch::State {
             .largest = largest_magnitude};
   }
 
-  /// All numbers of one model.
-  void for_each_number(std::size_t model, const auto& change) {
-    double* const group = numbers.data() + model / width * stride();
-    for (std::size_t k = model % width; k < stride(); k += width) change(group[k]);
+  void require_model(std::size_t model) const {
+    if (model >= models) throw std::invalid_argument("there is no model of this number");
   }
   void reset(std::size_t model) {
-    for_each_number(model, [](double& v) { v = 0; });
+    double* const group = numbers.data() + model / width * stride();
+    for (std::size_t k = model % width; k < stride(); k += width) group[k] = 0;
     const kernels::RlsModels m = of(model / width);
     for (std::size_t i = 0; i < rows(); ++i) m.D[width * i + model % width] = initial();
   }
 
-  template <class Which, class Work>
-  void for_groups(const Which& which, std::span<const double> X, const Work& work_on);
+  template <class Work>
+  void for_groups(std::size_t count, const std::size_t* which, std::span<const double> X,
+                  const Work& work_on);
+  void predict(std::size_t count, const std::size_t* which, std::span<const double> X,
+               std::span<double> d_hat);
+  Report learn(std::size_t count, const std::size_t* which, std::span<const double> X,
+               std::span<const double> d, std::span<double> d_hat, std::span<StepStatus> status);
   void mend(std::size_t group, std::size_t lane);
   void limit_growth();
   void exchange(Archive& archive);
@@ -126,22 +137,26 @@ struct RlsBatch::State {
   std::vector<double> no_row;
 };
 
-// The groups that these models are in, with the rows of X interleaved; rows[l] is that of the
-// group's model l, or beyond all of them if it has none.
-template <class Which, class Work>
-void RlsBatch::State::for_groups(const Which& which, std::span<const double> X,
-                                 const Work& work_on) {
+// Which of a group's models has which row of X; beyond all of them if it has none.
+using RowsOfGroup = std::array<std::size_t, width>;
+
+// The groups that `count` models are in, with the rows of X interleaved. `which`: the numbers of
+// the models; nullptr: all of them, in order.
+template <class Work>
+void RlsBatch::State::for_groups(std::size_t count, const std::size_t* which,
+                                 std::span<const double> X, const Work& work_on) {
+  require_size("X", X.size(), count * n);
   const FlushDenormals while_running;
+  const auto number = [which](std::size_t k) { return which == nullptr ? k : which[k]; };
   std::array<const double*, width> row{};
-  std::array<std::size_t, width> rows_of{};
-  const std::size_t count = X.size() / n;
+  RowsOfGroup rows_of{};
   for (std::size_t k = 0; k < count;) {
-    const std::size_t group = which(k) / width;
+    const std::size_t group = number(k) / width;
     row.fill(no_row.data());
     rows_of.fill(count);
-    for (; k < count && which(k) / width == group; ++k) {
-      row[which(k) % width] = X.data() + k * n;
-      rows_of[which(k) % width] = k;
+    for (; k < count && number(k) / width == group; ++k) {
+      row[number(k) % width] = X.data() + k * n;
+      rows_of[number(k) % width] = k;
     }
     active().interleave(n, row.data(), width, x.data());
     work_on(group, rows_of);
@@ -177,8 +192,7 @@ void RlsBatch::State::limit_growth() {
 }
 
 RlsBatch::RlsBatch(std::size_t models, std::size_t inputs, const Rls& options)
-    : RlsBatch(std::make_unique<State>(models, inputs, options)) {}
-RlsBatch::RlsBatch(std::unique_ptr<State> state) : state_(std::move(state)) {}
+    : state_(std::make_unique<State>(models, inputs, options)) {}
 RlsBatch::RlsBatch(const RlsBatch& other) : state_(std::make_unique<State>(*other.state_)) {}
 RlsBatch::RlsBatch(RlsBatch&&) noexcept = default;
 RlsBatch& RlsBatch::operator=(RlsBatch other) noexcept {
@@ -192,14 +206,14 @@ std::size_t RlsBatch::inputs() const { return state_->n; }
 std::size_t RlsBatch::bytes() const { return state_->numbers.size() * sizeof(double); }
 
 std::uint64_t RlsBatch::samples(std::size_t model) const {
-  if (model >= models()) throw std::invalid_argument("there is no model of this number");
+  state_->require_model(model);
   return static_cast<std::uint64_t>(state_->of(model / width).x_count[model % width]);
 }
 
 // From θᵀ[x' ; 1] in deviations of the target.
 std::vector<double> RlsBatch::weights(std::size_t model) const {
-  if (model >= models()) throw std::invalid_argument("there is no model of this number");
   State& s = *state_;
+  s.require_model(model);
   const kernels::RlsModels m = s.of(model / width);
   const std::size_t lane = model % width;
   const double unit = Welford{m.d_mean[lane], m.d_sum_sq[lane]}.deviation(m.d_count[lane]);
@@ -216,97 +230,75 @@ std::vector<double> RlsBatch::weights(std::size_t model) const {
 
 // ---- Predictions and steps, of all or some.
 
-namespace {
-
-constexpr auto all_of_them = [](std::size_t k) { return k; };
-
-void require_ascending(std::span<const std::size_t> which, std::size_t models) {
-  for (std::size_t k = 0; k < which.size(); ++k)
-    if (which[k] >= models || (k > 0 && which[k] <= which[k - 1]))
-      throw std::invalid_argument("which: numbers of models below " + std::to_string(models) +
-                                  ", each larger than the one before; number " +
-                                  std::to_string(k + 1) + " is not");
+void RlsBatch::State::predict(std::size_t count, const std::size_t* which,
+                              std::span<const double> X, std::span<double> d_hat) {
+  require_size("d_hat", d_hat.size(), count);
+  const kernels::RlsRules by = rules();
+  for_groups(count, which, X, [&](std::size_t group, const RowsOfGroup& rows_of) {
+    std::array<double, width> said;
+    active().rls_predict(n, of(group), by, x.data(), work.data(), said.data());
+    for (std::size_t l = 0; l < width; ++l)
+      if (rows_of[l] < count) d_hat[rows_of[l]] = said[l];
+  });
 }
 
-}  // namespace
-
-struct RlsBatch::Calls {
-  template <class Which>
-  static void predict(State& s, std::size_t count, const Which& which, std::span<const double> X,
-                      std::span<double> d_hat) {
-    require_size("X", X.size(), count * s.n);
-    require_size("d_hat", d_hat.size(), count);
-    const kernels::RlsRules rules = s.rules();
-    s.for_groups(which, X, [&](std::size_t group, const auto& rows_of) {
-      std::array<double, width> said;
-      active().rls_predict(s.n, s.of(group), rules, s.x.data(), s.work.data(), said.data());
-      for (std::size_t l = 0; l < width; ++l)
-        if (rows_of[l] < count) d_hat[rows_of[l]] = said[l];
-    });
-  }
-
-  template <class Which>
-  static Report learn(State& s, std::size_t count, const Which& which, std::span<const double> X,
-                      std::span<const double> d, std::span<double> d_hat,
-                      std::span<StepStatus> status) {
-    require_size("X", X.size(), count * s.n);
-    require_size("d", d.size(), count);
-    if (!d_hat.empty()) require_size("d_hat", d_hat.size(), count);
-    if (!status.empty()) require_size("status", status.size(), count);
-    const kernels::RlsRules rules = s.rules();
-    Report report;
-    s.for_groups(which, X, [&](std::size_t group, const auto& rows_of) {
-      std::array<double, width> wanted{};
-      std::array<double, width> said;
-      std::array<double, width> outcome;
-      for (std::size_t l = 0; l < width; ++l)
-        if (rows_of[l] < count) wanted[l] = d[rows_of[l]];
-      active().rls_learn(s.n, s.of(group), rules, s.x.data(), wanted.data(), s.work.data(),
-                         said.data(), outcome.data());
-      for (std::size_t l = 0; l < width; ++l) {
-        if (rows_of[l] >= count) continue;
-        const StepStatus became = status_of(outcome[l]);
-        report.applied += became == StepStatus::applied ? 1 : 0;
-        report.missing += became == StepStatus::missing ? 1 : 0;
-        report.rejected += is_rejected(became) ? 1 : 0;
-        if (became == StepStatus::rejected_covariance) s.mend(group, l);
-        if (!d_hat.empty()) d_hat[rows_of[l]] = said[l];
-        if (!status.empty()) status[rows_of[l]] = became;
-      }
-    });
-    s.limit_growth();
-    return report;
-  }
-};
+RlsBatch::Report RlsBatch::State::learn(std::size_t count, const std::size_t* which,
+                                        std::span<const double> X, std::span<const double> d,
+                                        std::span<double> d_hat, std::span<StepStatus> status) {
+  require_size("d", d.size(), count);
+  if (!d_hat.empty()) require_size("d_hat", d_hat.size(), count);
+  if (!status.empty()) require_size("status", status.size(), count);
+  const kernels::RlsRules by = rules();
+  Report report;
+  for_groups(count, which, X, [&](std::size_t group, const RowsOfGroup& rows_of) {
+    std::array<double, width> wanted{};
+    std::array<double, width> said;
+    std::array<double, width> outcome;
+    for (std::size_t l = 0; l < width; ++l)
+      if (rows_of[l] < count) wanted[l] = d[rows_of[l]];
+    active().rls_learn(n, of(group), by, x.data(), wanted.data(), work.data(), said.data(),
+                       outcome.data());
+    for (std::size_t l = 0; l < width; ++l) {
+      if (rows_of[l] >= count) continue;
+      const StepStatus became = status_of(outcome[l]);
+      report.applied += became == StepStatus::applied ? 1 : 0;
+      report.missing += became == StepStatus::missing ? 1 : 0;
+      report.rejected += is_rejected(became) ? 1 : 0;
+      if (became == StepStatus::rejected_covariance) mend(group, l);
+      if (!d_hat.empty()) d_hat[rows_of[l]] = said[l];
+      if (!status.empty()) status[rows_of[l]] = became;
+    }
+  });
+  limit_growth();
+  return report;
+}
 
 void RlsBatch::predict(std::span<const double> X, std::span<double> d_hat) {
-  Calls::predict(*state_, models(), all_of_them, X, d_hat);
+  state_->predict(models(), nullptr, X, d_hat);
 }
 
 RlsBatch::Report RlsBatch::learn(std::span<const double> X, std::span<const double> d,
                                  std::span<double> d_hat, std::span<StepStatus> status) {
-  return Calls::learn(*state_, models(), all_of_them, X, d, d_hat, status);
+  return state_->learn(models(), nullptr, X, d, d_hat, status);
 }
 
 void RlsBatch::predict_some(std::span<const std::size_t> which, std::span<const double> X,
                             std::span<double> d_hat) {
   require_ascending(which, models());
-  Calls::predict(
-      *state_, which.size(), [&](std::size_t k) { return which[k]; }, X, d_hat);
+  state_->predict(which.size(), which.data(), X, d_hat);
 }
 
 RlsBatch::Report RlsBatch::learn_some(std::span<const std::size_t> which, std::span<const double> X,
                                       std::span<const double> d, std::span<double> d_hat,
                                       std::span<StepStatus> status) {
   require_ascending(which, models());
-  return Calls::learn(
-      *state_, which.size(), [&](std::size_t k) { return which[k]; }, X, d, d_hat, status);
+  return state_->learn(which.size(), which.data(), X, d, d_hat, status);
 }
 
 // ---- Their state.
 
 void RlsBatch::reset(std::size_t model) {
-  if (model >= models()) throw std::invalid_argument("there is no model of this number");
+  state_->require_model(model);
   state_->reset(model);
 }
 
@@ -339,16 +331,13 @@ void RlsBatch::State::exchange(Archive& archive) {
 
 std::vector<std::byte> RlsBatch::save() const {
   std::vector<std::byte> bytes;
-  bytes.reserve(bytes.size() + this->bytes() + 256);
+  bytes.reserve(this->bytes() + 256);
   const std::size_t begins = begin(batch_envelope, bytes);
   Archive to(bytes);
-  std::size_t models = state_->models;
-  std::size_t inputs = state_->n;
-  Rls options = state_->options;
-  to.count(models);
-  to.count(inputs);
-  to.number(options.initial_covariance);
-  to.number(options.process_noise.from);
+  to.count(state_->models);
+  to.count(state_->n);
+  to.number(state_->options.initial_covariance);
+  to.number(state_->options.process_noise.from);
   state_->exchange(to);
   close(bytes, begins);
   seal(bytes);
@@ -366,10 +355,8 @@ RlsBatch RlsBatch::load(std::span<const std::byte> snapshot, std::uint64_t most_
   from.number(p);
   from.number(q);
   // As many as there are numbers for: nothing is made that was not written.
-  const std::size_t rows = inputs + 1;
-  const std::size_t of_one = 4 + 2 * inputs + 2 * rows + rows * inputs / 2;
   from.require(models > 0 && inputs > 0 && from.left() % sizeof(double) == 0);
-  from.require(from.left() / sizeof(double) == 1 + models * of_one);
+  from.require(from.left() / sizeof(double) == 1 + models * State::numbers_of_one(inputs));
   if (from.left() > most_memory)
     throw SnapshotError("the models would take more than " + std::to_string(most_memory) +
                         " bytes");

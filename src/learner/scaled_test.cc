@@ -1,6 +1,4 @@
 // make_scaled: what the inner learner is told, and what that means for raw data.
-#include "learner/scaled.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <numeric>
 #include <string>
 
+#include "learner/wrappers.h"
 #include "support.h"
 
 namespace kalstream {

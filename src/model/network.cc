@@ -9,12 +9,6 @@
 
 namespace kalstream {
 
-std::vector<double> initial_weights(const NetworkOptions& network, const ParameterLayout& layout) {
-  std::vector<double> theta(layout.size());
-  draw_initial_weights(network, layout, theta);
-  return theta;
-}
-
 void draw_initial_weights(const NetworkOptions& network, const ParameterLayout& layout,
                           std::span<double> theta) {
   Rng rng(network.seed);

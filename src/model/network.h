@@ -84,8 +84,6 @@ class CellSteps {
 };
 
 /// θ₁ ~ N(0, deviation²), gate-bias weights as the options say.
-std::vector<double> initial_weights(const NetworkOptions& network, const ParameterLayout& layout);
-/// The same in place.
 void draw_initial_weights(const NetworkOptions& network, const ParameterLayout& layout,
                           std::span<double> theta);
 

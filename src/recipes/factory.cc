@@ -1,7 +1,6 @@
 #include "kalstream/learner.h"
-#include "learner/lagged.h"
 #include "learner/network_learner.h"
-#include "learner/scaled.h"
+#include "learner/wrappers.h"
 #include "rules/rule.h"
 
 namespace kalstream {

@@ -22,12 +22,6 @@ constexpr std::uint64_t largest_size = 1'000'000;  // of anything that is counte
 
 // ---- Values of options, by their kind.
 
-void exchange(Archive& a, std::string& v) {
-  std::string_view text = v;
-  a.text(text);
-  if (a.reading()) v = text;
-}
-
 struct Exchange {
   Archive& a;
 
@@ -61,8 +55,8 @@ struct Exchange {
   }
 };
 
+void exchange(Archive& a, std::string& v) { a.text(v); }
 void exchange(Archive& a, Schema& v) { v.exchange(a); }
-
 void exchange(Archive& a, const FieldValue& v) { std::visit(Exchange{a}, v); }
 
 // ---- Fields: every option by name, so that later versions can have more of them.

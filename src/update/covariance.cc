@@ -99,6 +99,26 @@ void Covariance::reset(double p1) {
   sum_trace();
 }
 
+// Row by row, by way of a buffer: number after number would take several times as long. In single
+// precision the diagonal comes by itself.
+template <class Number>
+void Covariance::exchange_triangle(Archive& archive, const BlockGroup& g, std::size_t lane,
+                                   Number* P) {
+  constexpr bool has_diagonal = std::is_same_v<Number, double>;
+  std::vector<Number> row(g.n);
+  for (std::size_t r = 0; r < g.n; ++r) {
+    [[maybe_unused]] double& d = D_[g.offset + g.place(lane, r)];
+    if (!archive.reading()) copy_row(g, lane, r, P, row.data());
+    if constexpr (has_diagonal) row[r] = d;
+    archive.run(std::span(row).first(has_diagonal ? r + 1 : r));
+    if constexpr (has_diagonal) archive.require(Archive::positive(row[r]));
+    if (!archive.reading()) continue;
+    set_row(g, lane, r, row.data(), P);
+    if constexpr (has_diagonal) d = row[r];
+  }
+  if constexpr (!has_diagonal) archive.run(std::span(&D_[g.offset], g.n), Archive::positive);
+}
+
 // P as it is: if the downdate waits, it waits in the snapshot, too.
 void Covariance::exchange(Archive& archive) {
   archive.number(trace_, Archive::positive);
@@ -113,7 +133,10 @@ void Covariance::exchange(Archive& archive) {
   for (const BlockGroup& g : groups_)
     for (std::size_t lane = 0; lane < g.blocks; ++lane) {
       archive.size(g.n);
-      exchange_triangle(archive, g, lane);
+      if (is_single())
+        exchange_triangle(archive, g, lane, &P_single_[g.P_offset]);
+      else
+        exchange_triangle(archive, g, lane, P_of(g));
       for (std::size_t k = 0; k < waiting(); ++k) {
         double* W = &W_[n_d_ * g.offset + k * g.size()];
         if (!g.interleaved)
@@ -122,46 +145,6 @@ void Covariance::exchange(Archive& archive) {
           for (std::size_t r = 0; r < g.n; ++r) archive.number(W[g.place(lane, r)]);
       }
     }
-}
-
-// Some rows at a time, by way of a buffer: number after number would take several times as long. In
-// single precision the diagonal comes by itself.
-void Covariance::exchange_triangle(Archive& archive, const BlockGroup& g, std::size_t lane) {
-  if (is_single()) {
-    float* P = P_single_.data() + g.P_offset;
-    std::vector<float> row(g.n);
-    for (std::size_t r = 0; r < g.n; ++r) {
-      if (!archive.reading()) copy_row(g, lane, r, P, row.data());
-      archive.run(std::span(row).first(r));
-      if (archive.reading()) set_row(g, lane, r, row.data(), P);
-    }
-    archive.run(std::span(&D_[g.offset], g.n), Archive::positive);
-    return;
-  }
-  constexpr std::size_t enough = 4096;  // numbers
-  std::vector<double> rows;
-  for (std::size_t first = 0, end = 0; first < g.n; first = end) {
-    std::size_t count = 0;
-    while (end < g.n && count < enough) count += ++end;
-    rows.resize(count);
-    double* at = rows.data();
-    if (!archive.reading())
-      for (std::size_t r = first; r < end; ++r) {
-        copy_row(g, lane, r, P_of(g), at);
-        at[r] = variance(g, lane, r);
-        at += r + 1;
-      }
-    archive.run(rows);
-    at = rows.data();
-    for (std::size_t r = first; r < end; ++r) {
-      archive.require(Archive::positive(at[r]));
-      if (archive.reading()) {
-        set_row(g, lane, r, at, P_of(g));
-        D_[g.offset + g.place(lane, r)] = at[r];
-      }
-      at += r + 1;
-    }
-  }
 }
 
 std::vector<double> Covariance::block(std::size_t i) const {
@@ -185,57 +168,57 @@ void Covariance::multiply(std::span<const double> H) {
     const BlockGroup& g = groups_[backward_ ? groups_.size() - 1 - i : i];
     for (std::size_t k = 0; k < n_d_; ++k)
       groups_.gather(g, H.data() + k * n_theta, &H_[k * g.size()]);
-    pass(g);
+    pass(g, n_d_);
     form_S(g);
   }
   downdate_waits_ = false;
 }
 
-// P ← P − WWᵀ off the diagonal if that still waits, and V = PHᵀ.
-void Covariance::pass(const BlockGroup& g) {
+// P ← P − WWᵀ off the diagonal if that still waits, and V = PHᵀ for n_h rows of H: all, or none.
+void Covariance::pass(const BlockGroup& g, std::size_t n_h) {
   const double* D = &D_[g.offset];
   double* V = V_of(g);
   if (is_single()) {
-    pass_in_single(g);
+    pass_in_single(g, n_h);
   } else if (g.interleaved) {
-    active().interleaved_pass(g.n, P_of(g), D, waiting(), W_of(g), n_d_, H_.data(), V);
+    active().interleaved_pass(g.n, P_of(g), D, waiting(), W_of(g), n_h, H_.data(), V);
   } else if (g.n <= largest_undivided) {
-    std::fill_n(V, n_d_ * g.size(), 0.0);
-    active().tiled_pass(g.rows, 0, g.rows, backward_, P_of(g), D, waiting(), W_of(g), n_d_,
+    std::fill_n(V, n_h * g.size(), 0.0);
+    active().tiled_pass(g.rows, 0, g.rows, backward_, P_of(g), D, waiting(), W_of(g), n_h,
                         H_.data(), V);
   } else {
-    pass_in_parts(g);
+    pass_in_parts(g, n_h);
   }
 }
 
 // The same, but for the diagonal's part of PHᵀ, which is added in double precision.
-void Covariance::pass_in_single(const BlockGroup& g) {
-  const std::size_t n = n_d_ * g.size();
-  std::copy_n(W_of(g), downdate_waits_ ? n : 0, W_single_.begin());
+void Covariance::pass_in_single(const BlockGroup& g, std::size_t n_h) {
+  const std::size_t n = n_h * g.size();
+  std::copy_n(W_of(g), waiting() * g.size(), W_single_.begin());
   std::copy_n(H_.begin(), n, H_single_.begin());
   std::fill_n(V_single_.begin(), n, 0.0F);
-  active().single_pass(g.rows, backward_, &P_single_[g.P_offset], waiting(), W_single_.data(), n_d_,
+  active().single_pass(g.rows, backward_, &P_single_[g.P_offset], waiting(), W_single_.data(), n_h,
                        H_single_.data(), V_single_.data());
   double* V = V_of(g);
   for (std::size_t k = 0; k < n; ++k) V[k] = V_single_[k] + D_[g.offset + k % g.size()] * H_[k];
 }
 
 // The same; part p has columns of its own, and meets only rows from the first of them on.
-void Covariance::pass_in_parts(const BlockGroup& g) {
+void Covariance::pass_in_parts(const BlockGroup& g, std::size_t n_h) {
   const std::size_t n = g.size();
   workers_.run(parts, [&](std::size_t k) {
     const std::size_t part = backward_ ? parts - 1 - k : k;
     const std::size_t first = first_column(part, g.rows);
     double* V_part = &parts_of_V_[part * n_d_ * n];
-    for (std::size_t d = 0; d < n_d_; ++d)
+    for (std::size_t d = 0; d < n_h; ++d)
       std::fill(V_part + d * n + width * first, V_part + (d + 1) * n, 0.0);
     active().tiled_pass(g.rows, first, first_column(part + 1, g.rows), backward_, P_of(g),
-                        &D_[g.offset], waiting(), W_of(g), n_d_, H_.data(), V_part);
+                        &D_[g.offset], waiting(), W_of(g), n_h, H_.data(), V_part);
   });
   double* V = V_of(g);
-  std::fill_n(V, n_d_ * n, 0.0);
+  std::fill_n(V, n_h * n, 0.0);
   for (std::size_t part = 0; part < parts; ++part)
-    for (std::size_t d = 0; d < n_d_; ++d) {
+    for (std::size_t d = 0; d < n_h; ++d) {
       const std::size_t first = d * n + width * first_column(part, g.rows);
       active().axpy((d + 1) * n - first, 1, &parts_of_V_[part * n_d_ * n + first], V + first);
     }
@@ -270,21 +253,6 @@ void Covariance::take_over() {
 }
 
 void Covariance::sum_trace() { trace_ = active().sum(D_.size(), D_.data()); }
-
-// The downdate that waits.
-void Covariance::downdate(const BlockGroup& g) {
-  const double* D = &D_[g.offset];
-  if (is_single()) {
-    std::copy_n(W_of(g), waiting() * g.size(), W_single_.begin());
-    active().single_pass(g.rows, false, &P_single_[g.P_offset], waiting(), W_single_.data(), 0,
-                         nullptr, nullptr);
-  } else if (g.interleaved) {
-    active().interleaved_pass(g.n, P_of(g), D, waiting(), W_of(g), 0, nullptr, nullptr);
-  } else {
-    active().tiled_pass(g.rows, 0, g.rows, false, P_of(g), D, waiting(), W_of(g), 0, nullptr,
-                        nullptr);
-  }
-}
 
 // ---- Single weights measured
 

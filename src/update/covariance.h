@@ -94,12 +94,13 @@ class Covariance {
   double variance(const BlockGroup& g, std::size_t lane, std::size_t r) const {
     return D_[g.offset + g.place(lane, r)];
   }
-  void exchange_triangle(Archive& archive, const BlockGroup& g, std::size_t lane);
-  void pass(const BlockGroup& g);
-  void pass_in_parts(const BlockGroup& g);
+  template <class Number>
+  void exchange_triangle(Archive& archive, const BlockGroup& g, std::size_t lane, Number* P);
+  void pass(const BlockGroup& g, std::size_t n_h);
+  void pass_in_parts(const BlockGroup& g, std::size_t n_h);
+  void pass_in_single(const BlockGroup& g, std::size_t n_h);
+  void downdate(const BlockGroup& g) { pass(g, 0); }
   void form_S(const BlockGroup& g);
-  void pass_in_single(const BlockGroup& g);
-  void downdate(const BlockGroup& g);
   void take_over();
   void sum_trace();
   void halve(const BlockGroup& g, std::size_t lane);

@@ -5,41 +5,53 @@
 #include "core/archive.h"
 #include "core/finite.h"
 #include "kernels/kernels.h"
+#include "update/longevity.h"
 
 namespace kalstream {
+namespace {
 
 using kernels::active;
 
-// The gradient is −Hᵀe; that of a single output need not be written down.
-StepStatus FirstOrder::update(std::span<const double> e, std::span<const double> H,
-                              AlignedVector& theta) {
-  const double mu = learning_rate_.at(t_++);
-  double scale = -e[0];
-  const double* g = H.data();
-  if (e.size() > 1) {
-    std::fill(g_.begin(), g_.end(), 0.0);
-    for (std::size_t k = 0; k < e.size(); ++k)
-      active().axpy(g_.size(), -e[k], H.data() + k * g_.size(), g_.data());
-    scale = 1;
-    g = g_.data();
+// What the first-order rules share: the gradient, and an update that happens whole or not at all.
+class FirstOrder : public UpdateRule {
+ public:
+  FirstOrder(Schedule learning_rate, std::size_t n_theta)
+      : learning_rate_(learning_rate), g_(n_theta), theta_new_(n_theta) {}
+
+  // The gradient is −Hᵀe; that of a single output need not be written down.
+  StepStatus update(std::span<const double> e, std::span<const double> H,
+                    AlignedVector& theta) final {
+    const double mu = learning_rate_.at(t_++);
+    double scale = -e[0];
+    const double* g = H.data();
+    if (e.size() > 1) {
+      std::fill(g_.begin(), g_.end(), 0.0);
+      for (std::size_t k = 0; k < e.size(); ++k)
+        active().axpy(g_.size(), -e[k], H.data() + k * g_.size(), g_.data());
+      scale = 1;
+      g = g_.data();
+    }
+    if (!step(mu, scale, g, theta, theta_new_.data())) return StepStatus::rejected_non_finite;
+    std::swap(theta, theta_new_);
+    return StepStatus::applied;
   }
-  if (!propose(mu, scale, g, theta, theta_new_.data())) return StepStatus::rejected_non_finite;
-  accept();
-  std::swap(theta, theta_new_);
-  return StepStatus::applied;
-}
+  void reset() override { t_ = 0; }
+  void exchange(Archive& archive) override { archive.count(t_); }
 
-void FirstOrder::reset() {
-  t_ = 0;
-  reset_state();
-}
+ protected:
+  // θ⁺ from θ and the gradient, which is scale·g, and the rule's own state after it. False, and the
+  // state stays as it was, if a weight would be beyond use or the state non-finite.
+  virtual bool step(double mu, double scale, const double* g, std::span<const double> theta,
+                    double* theta_new) = 0;
+  // How strongly weights are pulled towards 0 in the update under way.
+  double pull() const { return Longevity::pull(t_); }
 
-void FirstOrder::exchange(Archive& archive) {
-  archive.count(t_);
-  exchange_state(archive);
-}
-
-namespace {
+ private:
+  Schedule learning_rate_;
+  std::uint64_t t_ = 0;
+  AlignedVector g_;
+  AlignedVector theta_new_;
+};
 
 class SgdRule final : public FirstOrder {
  public:
@@ -48,8 +60,8 @@ class SgdRule final : public FirstOrder {
 
  private:
   // θ⁺ = θ − μ g.
-  bool propose(double mu, double scale, const double* g, std::span<const double> theta,
-               double* theta_new) override {
+  bool step(double mu, double scale, const double* g, std::span<const double> theta,
+            double* theta_new) override {
     return active().move_within(theta.size(), -mu * scale, g, theta.data(), largest_magnitude,
                                 theta_new);
   }
@@ -62,18 +74,26 @@ class RmsPropRule final : public FirstOrder {
   std::unique_ptr<UpdateRule> clone() const override {
     return std::make_unique<RmsPropRule>(*this);
   }
+  void reset() override {
+    FirstOrder::reset();
+    std::fill(v_.begin(), v_.end(), 0.0);
+  }
+  void exchange(Archive& archive) override {
+    FirstOrder::exchange(archive);
+    archive.numbers(v_, Archive::not_negative);
+  }
 
  private:
   // v⁺ = βv + (1−β)g²;  θ⁺ = θ − μ g / (√v⁺ + ε).
-  bool propose(double mu, double scale, const double* g, std::span<const double> theta,
-               double* theta_new) override {
-    const kernels::RmsPropStep step{mu, o_.decay, o_.epsilon, scale, pull()};
-    return active().rmsprop(theta.size(), step, g, theta.data(), v_.data(), largest_magnitude,
-                            theta_new, v_new_.data());
+  bool step(double mu, double scale, const double* g, std::span<const double> theta,
+            double* theta_new) override {
+    const kernels::RmsPropStep by{mu, o_.decay, o_.epsilon, scale, pull()};
+    if (!active().rmsprop(theta.size(), by, g, theta.data(), v_.data(), largest_magnitude,
+                          theta_new, v_new_.data()))
+      return false;
+    std::swap(v_, v_new_);
+    return true;
   }
-  void accept() override { std::swap(v_, v_new_); }
-  void reset_state() override { std::fill(v_.begin(), v_.end(), 0.0); }
-  void exchange_state(Archive& archive) override { archive.numbers(v_, Archive::not_negative); }
 
   RmsProp o_;
   AlignedVector v_, v_new_;
@@ -84,39 +104,41 @@ class AdamRule final : public FirstOrder {
   AdamRule(const Adam& o, std::size_t n)
       : FirstOrder(o.learning_rate, n), o_(o), m_(n, 0.0), v_(n, 0.0), m_new_(n), v_new_(n) {}
   std::unique_ptr<UpdateRule> clone() const override { return std::make_unique<AdamRule>(*this); }
-
- private:
-  // m⁺ = β₁m + (1−β₁)g;  v⁺ = β₂v + (1−β₂)g²;
-  // θ⁺ = θ − μ (m⁺/(1−β₁ᵗ)) / (√(v⁺/(1−β₂ᵗ)) + ε),  t = 1, 2, ….
-  bool propose(double mu, double scale, const double* g, std::span<const double> theta,
-               double* theta_new) override {
-    const kernels::AdamStep step{.learning_rate = mu,
-                                 .first_decay = o_.first_decay,
-                                 .second_decay = o_.second_decay,
-                                 .epsilon = o_.epsilon,
-                                 .first_scale = 1 / (1 - first_power_ * o_.first_decay),
-                                 .second_scale = 1 / (1 - second_power_ * o_.second_decay),
-                                 .gradient_scale = scale,
-                                 .pull = pull()};
-    return active().adam(theta.size(), step, g, theta.data(), m_.data(), v_.data(),
-                         largest_magnitude, theta_new, m_new_.data(), v_new_.data());
-  }
-  void accept() override {
-    std::swap(m_, m_new_);
-    std::swap(v_, v_new_);
-    first_power_ *= o_.first_decay;
-    second_power_ *= o_.second_decay;
-  }
-  void reset_state() override {
+  void reset() override {
+    FirstOrder::reset();
     std::fill(m_.begin(), m_.end(), 0.0);
     std::fill(v_.begin(), v_.end(), 0.0);
     first_power_ = second_power_ = 1;
   }
-  void exchange_state(Archive& archive) override {
+  void exchange(Archive& archive) override {
+    FirstOrder::exchange(archive);
     archive.numbers(m_);
     archive.numbers(v_, Archive::not_negative);
     archive.number(first_power_, Archive::fraction);
     archive.number(second_power_, Archive::fraction);
+  }
+
+ private:
+  // m⁺ = β₁m + (1−β₁)g;  v⁺ = β₂v + (1−β₂)g²;
+  // θ⁺ = θ − μ (m⁺/(1−β₁ᵗ)) / (√(v⁺/(1−β₂ᵗ)) + ε),  t = 1, 2, ….
+  bool step(double mu, double scale, const double* g, std::span<const double> theta,
+            double* theta_new) override {
+    const kernels::AdamStep by{.learning_rate = mu,
+                               .first_decay = o_.first_decay,
+                               .second_decay = o_.second_decay,
+                               .epsilon = o_.epsilon,
+                               .first_scale = 1 / (1 - first_power_ * o_.first_decay),
+                               .second_scale = 1 / (1 - second_power_ * o_.second_decay),
+                               .gradient_scale = scale,
+                               .pull = pull()};
+    if (!active().adam(theta.size(), by, g, theta.data(), m_.data(), v_.data(), largest_magnitude,
+                       theta_new, m_new_.data(), v_new_.data()))
+      return false;
+    std::swap(m_, m_new_);
+    std::swap(v_, v_new_);
+    first_power_ *= o_.first_decay;
+    second_power_ *= o_.second_decay;
+    return true;
   }
 
   Adam o_;

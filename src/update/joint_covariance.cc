@@ -109,10 +109,6 @@ bool JointCovariance::factor(std::span<const double> e, double r) {
   return true;
 }
 
-double JointCovariance::variance_before(std::size_t i) const {
-  return i < n_ ? P_[i * N_ + i] : proposed_[(i - n_) * N_ + i];
-}
-
 StepStatus JointCovariance::correct(std::span<const double> e, double r, std::span<const double> xi,
                                     std::span<double> xi_new) {
   if (!all_finite(S_)) return StepStatus::rejected_non_finite;
@@ -129,7 +125,7 @@ StepStatus JointCovariance::correct(std::span<const double> e, double r, std::sp
                               xi_new.data()))
       return StepStatus::rejected_non_finite;
   for (std::size_t i = 0; i < n_; ++i) {
-    double after = variance_before(i);
+    double after = P_[i * N_ + i];
     for (std::size_t k = 0; k < n_d_; ++k) after -= W_[k * N_ + i] * W_[k * N_ + i];
     if (!std::isfinite(after)) return StepStatus::rejected_non_finite;
     if (!(after > 0)) return StepStatus::rejected_covariance;

@@ -52,7 +52,6 @@ class JointCovariance {
 
  private:
   double* row(std::size_t i) { return P_.data() + i * N_; }
-  double variance_before(std::size_t i) const;
   bool factor(std::span<const double> e, double r);
   void sum_trace();
 

@@ -6,37 +6,31 @@ namespace {
 
 Precision precision_of(bool single) { return single ? Precision::single : Precision::twofold; }
 
+BlockKalmanOptions options_of(const auto& o, Partition partition) {
+  return {.partition = partition,
+          .initial_covariance = o.initial_covariance,
+          .process_noise = o.process_noise,
+          .noise_floor = o.measurement_noise};
+}
+
 }  // namespace
 
 std::unique_ptr<UpdateRule> make_rule(const Ekf& o, const ParameterLayout& layout) {
-  return std::make_unique<BlockKalman>(
-      BlockKalmanOptions{.partition = Partition::full,
-                         .initial_covariance = o.initial_covariance,
-                         .process_noise = o.process_noise,
-                         .noise_floor = o.measurement_noise,
-                         .threads = o.threads,
-                         .precision = precision_of(o.single_precision)},
-      layout);
+  BlockKalmanOptions options = options_of(o, Partition::full);
+  options.threads = o.threads;
+  options.precision = precision_of(o.single_precision);
+  return std::make_unique<BlockKalman>(options, layout);
 }
 
 std::unique_ptr<UpdateRule> make_rule(const Dekf& o, const ParameterLayout& layout) {
-  return std::make_unique<BlockKalman>(
-      BlockKalmanOptions{.partition = o.partition,
-                         .shared_innovation = true,
-                         .output_apart = o.output_apart,
-                         .initial_covariance = o.initial_covariance,
-                         .process_noise = o.process_noise,
-                         .noise_floor = o.measurement_noise},
-      layout);
+  BlockKalmanOptions options = options_of(o, o.partition);
+  options.shared_innovation = true;
+  options.output_apart = o.output_apart;
+  return std::make_unique<BlockKalman>(options, layout);
 }
 
 std::unique_ptr<UpdateRule> make_rule(const Iekf& o, const ParameterLayout& layout) {
-  return std::make_unique<BlockKalman>(
-      BlockKalmanOptions{.partition = o.partition,
-                         .initial_covariance = o.initial_covariance,
-                         .process_noise = o.process_noise,
-                         .noise_floor = o.measurement_noise},
-      layout);
+  return std::make_unique<BlockKalman>(options_of(o, o.partition), layout);
 }
 
 std::unique_ptr<UpdateRule> make_rule(const Algorithm1& o, const ParameterLayout& layout) {

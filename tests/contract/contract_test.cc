@@ -19,7 +19,7 @@
 #include "kalstream/surprise.h"
 #include "learner/mixture.h"
 #include "learner/network_learner.h"
-#include "learner/scaled.h"
+#include "learner/wrappers.h"
 #include "recipes/state.h"
 #include "rules/rule.h"
 #include "support.h"

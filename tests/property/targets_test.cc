@@ -6,12 +6,14 @@
 
 #include "jacobian/tbptt.h"
 #include "kernels/dispatch.h"
+#include "network_equations.h"
 #include "support.h"
 #include "update/block_kalman.h"
 
 namespace kalstream {
 namespace {
 
+using test::initial_weights;
 using test::near;
 using test::normals;
 using test::Vector;

@@ -38,86 +38,79 @@ void straighten(std::vector<double>& y) {
   for (double& v : y) v = std::clamp(v, -reach, reach);
 }
 
-}  // namespace
-
-PeriodFinder::PeriodFinder() { found_.reserve(2); }
-
-bool PeriodFinder::is_due(std::uint64_t samples) {
-  if (samples >= look_every) return samples % look_every == 0;
-  return samples >= first_look &&
-         (std::has_single_bit(samples) || (samples % 3 == 0 && std::has_single_bit(samples / 3)));
-}
-
-void PeriodFinder::correlate(std::size_t most_lag) {
+std::vector<double> autocorrelation(const std::vector<double>& y, std::size_t most_lag) {
   const auto& dot = kernels::active().dot;
-  const double all = dot(y_.size(), y_.data(), y_.data());
-  r_.resize(most_lag + 1);
+  const double all = dot(y.size(), y.data(), y.data());
+  std::vector<double> r(most_lag + 1);
   for (std::size_t m = 0; m <= most_lag; ++m)
-    r_[m] = all > 0 ? dot(y_.size() - m, y_.data(), y_.data() + m) / all : 0;
+    r[m] = all > 0 ? dot(y.size() - m, y.data(), y.data() + m) / all : 0;
+  return r;
 }
 
 // Of y_t − y_{t−g} with what it was m before, g = over.
-double PeriodFinder::correlation_of_changes(std::size_t m, std::size_t over) const {
+double correlation_of_changes(const std::vector<double>& y, std::size_t m, std::size_t over) {
   double product = 0;
   double square = 0;
-  for (std::size_t t = m + over; t < y_.size(); ++t) {
-    const double now = y_[t] - y_[t - over];
-    const double before = y_[t - m] - y_[t - m - over];
+  for (std::size_t t = m + over; t < y.size(); ++t) {
+    const double now = y[t] - y[t - over];
+    const double before = y[t - m] - y[t - m - over];
     product += now * before;
     square += (now * now + before * before) / 2;
   }
   return square > 0 ? product / square : 0;
 }
 
-std::span<const double> PeriodFinder::find(const LongPast& past) {
-  found_.clear();
-  try {
-    if (past.count() >= first_look) look_at(past);
-  } catch (const std::bad_alloc&) {
-    found_.clear();
-  }
-  for (auto* v : {&y_, &r_}) std::vector<double>().swap(*v);  // the next look is far away
-  return found_;
+}  // namespace
+
+bool is_time_for_periods(std::uint64_t samples) {
+  if (samples >= look_every) return samples % look_every == 0;
+  return samples >= first_look &&
+         (std::has_single_bit(samples) || (samples % 3 == 0 && std::has_single_bit(samples / 3)));
 }
 
-void PeriodFinder::look_at(const LongPast& past) {
+std::vector<double> find_periods(const LongPast& past) try {
+  if (past.count() < first_look) return {};
   const auto n =
       static_cast<std::size_t>(std::min<std::uint64_t>(past.count(), LongPast::capacity));
-  y_.resize(n);
-  for (std::size_t t = 0; t < n; ++t) y_[t] = past[n - t];
-  straighten(y_);
+  std::vector<double> y(n);
+  for (std::size_t t = 0; t < n; ++t) y[t] = past[n - t];
+  straighten(y);
   const std::size_t most = n / cycles;
-  correlate(most);
+  const std::vector<double> r = autocorrelation(y, most);
 
   const auto length = static_cast<double>(n);
   const auto is_peak = [&](std::size_t m) {
     // r falls with m by itself: a perfect period has 1 − m/n.
-    const double whole = r_[m] * length / (length - static_cast<double>(m));
+    const double whole = r[m] * length / (length - static_cast<double>(m));
     if (whole < std::max(least_peak, sure / std::sqrt(length))) return false;
     const std::size_t reach = std::max<std::size_t>(1, m / 12);
     if (m + reach > most) return false;
     for (std::size_t l = m - std::min(m - 1, reach); l <= m + reach; ++l)
-      if (r_[l] > r_[m]) return false;
+      if (r[l] > r[m]) return false;
     const std::size_t over = std::max<std::size_t>(1, m / 8);
     const double noise = sure_of_changes * std::sqrt(static_cast<double>(over) / length);
-    return correlation_of_changes(m, over) >= std::max(least_of_changes, noise);
+    return correlation_of_changes(y, m, over) >= std::max(least_of_changes, noise);
   };
+  std::vector<double> found;
   double lowest = 1;
   double best = 0;
   std::size_t over = 1;
   for (std::size_t m = 2; m < most; ++m) {
-    lowest = std::min(lowest, r_[m - 1]);
-    if (r_[m] - lowest < least_rise || !is_peak(m)) continue;
-    if (found_.empty()) {
-      found_.push_back(static_cast<double>(m));
+    lowest = std::min(lowest, r[m - 1]);
+    if (r[m] - lowest < least_rise || !is_peak(m)) continue;
+    if (found.empty()) {
+      found.push_back(static_cast<double>(m));
       over = std::max<std::size_t>(1, m / 8);
-      best = correlation_of_changes(m, over);
-    } else if (const double now = correlation_of_changes(m, over); now > best + better) {
-      found_.resize(1);
-      found_.push_back(static_cast<double>(m));
+      best = correlation_of_changes(y, m, over);
+    } else if (const double now = correlation_of_changes(y, m, over); now > best + better) {
+      found.erase(found.begin() + 1, found.end());
+      found.push_back(static_cast<double>(m));
       best = now;
     }
   }
+  return found;
+} catch (const std::bad_alloc&) {
+  return {};
 }
 
 }  // namespace kalstream

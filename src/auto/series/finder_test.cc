@@ -17,9 +17,7 @@ std::vector<double> found_in(std::size_t n, const std::function<double(double t,
   Rng rng(seed);
   LongPast past;
   for (std::size_t t = 0; t < n; ++t) past.push(next(static_cast<double>(t), rng));
-  PeriodFinder finder;
-  const auto found = finder.find(past);
-  return {found.begin(), found.end()};
+  return find_periods(past);
 }
 
 double wave(double t, double m) { return std::sin(2 * std::numbers::pi * t / m); }

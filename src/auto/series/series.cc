@@ -71,6 +71,10 @@ SeriesPlan net(const char* name, const NetworkOptions& network, std::vector<std:
   return plan;
 }
 
+std::unique_ptr<Learner> make(const SeriesPlan& plan) {
+  return make_learner({.network = plan.network, .rule = plan.rule});
+}
+
 // Of the networks that Auto::experts counts, those that come before the ones here.
 std::size_t networks_without_time(Auto options, const NetworkOptions& network) {
   options.experts = 0;
@@ -122,37 +126,15 @@ Series::Series(const Auto& options, const NetworkOptions& network, std::size_t o
     if (plan.kind == SeriesPlan::Kind::smoothing) smoothings_.emplace_back(plan.pace);
     if (plan.kind != SeriesPlan::Kind::model) continue;
     plan.network.seed = network.seed * 1000 + 500 + output * 20 + models_.size();
-    models_.push_back({nullptr, std::vector<double>(plan.network.inputs)});
+    const auto number = static_cast<std::size_t>(&plan - plans_.data());
+    models_.push_back({number, {}, std::vector<double>(plan.network.inputs)});
   }
-}
-
-Series::Series(const Series& other)
-    : plans_(other.plans_),
-      inputs_(other.inputs_),
-      least_learnt_(other.least_learnt_),
-      past_(other.past_),
-      periods_(other.periods_),
-      values_(other.values_),
-      changes_(other.changes_),
-      units_(other.units_),
-      linear_error_(other.linear_error_),
-      without_past_error_(other.without_past_error_),
-      learnt_(other.learnt_),
-      smoothings_(other.smoothings_),
-      seen_(other.seen_),
-      first_model_(other.first_model_) {
-  for (const Model& m : other.models_)
-    models_.push_back({m.learner ? m.learner->clone() : nullptr, m.view});
 }
 
 // Those that are of use and not there yet. Many streams never need some of them.
 void Series::make_models() try {
-  for (std::size_t model = 0; const SeriesPlan& plan : plans_) {
-    if (plan.kind != SeriesPlan::Kind::model) continue;
-    auto& learner = models_[model++].learner;
-    if (!learner && is_of_use(plan))
-      learner = make_learner({.network = plan.network, .rule = plan.rule});
-  }
+  for (Model& m : models_)
+    if (!m.learner && is_of_use(plan_of(m))) m.learner = make(plan_of(m));
 } catch (const std::bad_alloc&) {  // sleeps on
 }
 
@@ -174,21 +156,18 @@ bool Series::is_of_use(const SeriesPlan& plan) const {
 
 void Series::see(std::span<const double> x) {
   see_series(past_, periods_, units_, seen_);
-  std::size_t model = 0;
-  for (const SeriesPlan& plan : plans_) {
-    if (plan.kind != SeriesPlan::Kind::model) continue;
-    auto at = std::copy_n(x.begin(), inputs_, models_[model++].view.begin());
-    for (const std::size_t k : plan.sees) *at++ = seen_[k];
+  for (Model& m : models_) {
+    auto at = std::copy_n(x.begin(), inputs_, m.view.begin());
+    for (const std::size_t k : plan_of(m).sees) *at++ = seen_[k];
   }
 }
 
-template <class AskModel, class AskSmoothing>
 void Series::say(std::span<const double> x, std::span<double> said, std::size_t stride,
-                 const AskModel& ask_model, const AskSmoothing& ask_smoothing) {
+                 bool is_forecast) {
   see(x);
   const double last = past_.reaches(1) ? past_[1] : 0;
-  std::size_t model = 0;
-  std::size_t smoothing = 0;
+  auto model = models_.begin();
+  auto smoothing = smoothings_.begin();
   for (std::size_t j = 0; j < plans_.size(); ++j) {
     const SeriesPlan& plan = plans_[j];
     double& y = said[j * stride];
@@ -197,13 +176,17 @@ void Series::say(std::span<const double> x, std::span<double> said, std::size_t 
       case SeriesPlan::Kind::last_season:
         if (is_of_use(plan)) y = past_[periods_.lag(plan.period)];
         break;
-      case SeriesPlan::Kind::smoothing:
-        if (const double value = ask_smoothing(smoothings_[smoothing++]); is_of_use(plan))
-          y = value;
+      case SeriesPlan::Kind::smoothing: {
+        Smoothing& s = *smoothing++;
+        const double value = is_forecast ? s.forecast_next() : s.predict();
+        if (is_of_use(plan)) y = value;
         break;
+      }
       case SeriesPlan::Kind::model:
-        if (is_awake(plan, models_[model])) y = last + units_.change * ask_model(models_[model]);
-        if (model == 0) first_model_ = y;
+        if (Model& m = *model; is_awake(m))
+          y = last + units_.change * (is_forecast ? m.learner->forecast_next(m.view)
+                                                  : m.learner->predict(m.view))[0];
+        if (model == models_.begin()) first_model_ = y;
         ++model;
         break;
     }
@@ -212,21 +195,15 @@ void Series::say(std::span<const double> x, std::span<double> said, std::size_t 
 
 void Series::predict(std::span<const double> x, std::span<double> said, std::size_t stride) {
   past_.end_forecast();
-  say(
-      x, said, stride, [](Model& m) { return m.learner->predict(m.view)[0]; },
-      [](const Smoothing& s) { return s.predict(); });
+  say(x, said, stride, /*is_forecast=*/false);
 }
 
 void Series::learn(double y, double without_past) {
   past_.end_forecast();
   const double last = past_.reaches(1) ? past_[1] : y;
   const double target = std::clamp((y - last) / units_.change, -target_span, target_span);
-  std::size_t model = 0;
-  for (const SeriesPlan& plan : plans_) {
-    if (plan.kind != SeriesPlan::Kind::model) continue;
-    Model& m = models_[model++];
-    if (is_awake(plan, m)) m.learner->learn(m.view, {&target, 1});
-  }
+  for (Model& m : models_)
+    if (is_awake(m)) m.learner->learn(m.view, {&target, 1});
   for (Smoothing& s : smoothings_) s.learn(y);
   if (std::isfinite(first_model_) && learnt_ >= 4) {
     const double pace = std::max(1 / static_cast<double>(learnt_ - 3), 0.005);
@@ -263,9 +240,7 @@ void Series::start_forecast() {
 }
 
 void Series::forecast_next(std::span<const double> x, std::span<double> said, std::size_t stride) {
-  say(
-      x, said, stride, [](Model& m) { return m.learner->forecast_next(m.view)[0]; },
-      [](Smoothing& s) { return s.forecast_next(); });
+  say(x, said, stride, /*is_forecast=*/true);
 }
 
 void Series::note_forecast(double guess) { past_.push_ahead(guess); }
@@ -295,17 +270,15 @@ void Series::exchange(Archive& archive) {
   archive.number(without_past_error_, Archive::not_negative);
   archive.count(learnt_);
   for (Smoothing& s : smoothings_) s.exchange(archive);
-  for (std::size_t model = 0; const SeriesPlan& plan : plans_) {
-    if (plan.kind != SeriesPlan::Kind::model) continue;
-    auto& learner = models_[model++].learner;
-    bool is_there = learner != nullptr;
+  for (Model& m : models_) {
+    bool is_there = m.learner != nullptr;
     archive.flag(is_there);
     if (!is_there) {
-      learner.reset();
+      m.learner.reset();
       continue;
     }
-    if (!learner) learner = make_learner({.network = plan.network, .rule = plan.rule});
-    learner->exchange(archive);
+    if (!m.learner) m.learner = make(plan_of(m));
+    m.learner->exchange(archive);
   }
 }
 

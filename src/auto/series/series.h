@@ -2,13 +2,13 @@
 #pragma once
 
 #include <limits>
-#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "auto/series/features.h"
 #include "auto/series/smoothing.h"
+#include "core/cloned.h"
 #include "core/moments.h"
 #include "kalstream/learner.h"
 
@@ -38,11 +38,6 @@ std::vector<SeriesPlan> plan_series(const Auto& options, const NetworkOptions& n
 class Series {
  public:
   Series(const Auto& options, const NetworkOptions& network, std::size_t output);
-  Series(const Series& other);
-  Series(Series&&) = default;
-  Series& operator=(const Series&) = delete;
-  Series& operator=(Series&&) = default;
-  ~Series() = default;
 
   std::size_t size() const { return plans_.size(); }
 
@@ -69,19 +64,17 @@ class Series {
 
  private:
   struct Model {
-    std::unique_ptr<Learner> learner;  // none before it is of use
+    std::size_t number;       // of its plan
+    Cloned<Learner> learner;  // none before it is of use
     std::vector<double> view;
   };
 
   bool is_of_use(const SeriesPlan& plan) const;
-  bool is_awake(const SeriesPlan& plan, const Model& model) const {
-    return model.learner && is_of_use(plan);
-  }
+  const SeriesPlan& plan_of(const Model& m) const { return plans_[m.number]; }
+  bool is_awake(const Model& m) const { return m.learner && is_of_use(plan_of(m)); }
   void make_models();
   void see(std::span<const double> x);
-  template <class AskModel, class AskSmoothing>
-  void say(std::span<const double> x, std::span<double> said, std::size_t stride,
-           const AskModel& ask_model, const AskSmoothing& ask_smoothing);
+  void say(std::span<const double> x, std::span<double> said, std::size_t stride, bool is_forecast);
 
   std::vector<SeriesPlan> plans_;
   std::size_t inputs_;

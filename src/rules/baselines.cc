@@ -1,6 +1,8 @@
-#include "kalstream/rules/linear.h"
-
+// The baselines: linear models, the last target and the mean.
 #include "learner/baselines.h"
+
+#include "kalstream/rules/level.h"
+#include "kalstream/rules/linear.h"
 #include "rules/kalman_fields.h"
 #include "rules/rule.h"
 
@@ -15,6 +17,23 @@ Fields linear_fields(auto& o) {
 
 Footprint linear_footprint(std::size_t inputs, std::size_t outputs) {
   return network_footprint(linear_network(inputs, outputs), Partition::node);
+}
+
+// A number for each output.
+template <class Options>
+RuleInfo<Options> level(const char* name, const char* meaning) {
+  return {
+      .learners = {{name, meaning}},
+      .fields = [](Options&) { return Fields{}; },
+      .whole_learner = make_baseline,
+      .is_baseline = true,
+      .ignores_inputs = true,
+      .footprint =
+          [](const LearnerOptions& o, const Options&) {
+            const double level = static_cast<double>(o.network.outputs) * sizeof(double);
+            return Footprint{.bytes = 2 * level, .learnt_bytes = level};
+          },
+  };
 }
 
 }  // namespace
@@ -53,6 +72,16 @@ const RuleInfo<Ar>& Ar::info() {
             return linear_footprint(rule.lags * o.network.outputs, o.network.outputs);
           },
   };
+  return info;
+}
+
+const RuleInfo<Naive>& Naive::info() {
+  static const auto info = level<Naive>("naive", "the last target");
+  return info;
+}
+
+const RuleInfo<Mean>& Mean::info() {
+  static const auto info = level<Mean>("mean", "the mean of the targets so far");
   return info;
 }
 

@@ -1,10 +1,11 @@
 // The plain version of every kernel, in the order of its formula: slow, and the oracle of the
-// others.
+// others. A program that links this file can choose them by the name "reference".
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "core/moments.h"
+#include "kernels/dispatch.h"
 #include "kernels/kernels.h"
 
 namespace kalstream::kernels {
@@ -420,9 +421,6 @@ void rls_learn(std::size_t n, const RlsModels& m, const RlsRules& rules, const d
   interleaved_pass(rows, m.P, m.D, 1, w, 0, nullptr, nullptr);  // P ← P − wwᵀ off the diagonal
 }
 
-}  // namespace
-
-extern const Kernels reference;
 const Kernels reference = {.name = "reference",
                            .dot = dot,
                            .sum = sum,
@@ -451,4 +449,7 @@ const Kernels reference = {.name = "reference",
                            .rls_predict = rls_predict,
                            .rls_learn = rls_learn};
 
+[[maybe_unused]] const bool added = add_target(reference);
+
+}  // namespace
 }  // namespace kalstream::kernels

@@ -1,10 +1,12 @@
-#include "learner/scaled.h"
+#include "learner/wrappers.h"
 
 #include <algorithm>
 #include <vector>
 
+#include "core/cloned.h"
 #include "core/finite.h"
 #include "core/moments.h"
+#include "learner/history.h"
 #include "learner/refusal.h"
 #include "learner/wild_start.h"
 
@@ -35,23 +37,6 @@ class Scaled final : public Learner {
         d_(inner_->outputs()),
         d_hat_(inner_->outputs()),
         spread_(inner_->outputs()) {}
-
-  Scaled(const Scaled& other)
-      : Learner(other),
-        inner_(other.inner_->clone()),
-        bounded_(other.bounded_),
-        raw_targets_(other.raw_targets_),
-        first_lag_(other.first_lag_),
-        x_moments_(other.x_moments_),
-        x_moments_new_(other.x_moments_new_),
-        d_moments_(other.d_moments_),
-        x_start_(other.x_start_),
-        d_start_(other.d_start_),
-        before_(other.before_),
-        x_(other.x_),
-        d_(other.d_),
-        d_hat_(other.d_hat_),
-        spread_(other.spread_) {}
 
   std::size_t inputs() const override { return inner_->inputs(); }
   std::size_t outputs() const override { return inner_->outputs(); }
@@ -155,7 +140,7 @@ class Scaled final : public Learner {
     return d_moments_.mean(k) + d_moments_.deviation(k) * unit() * d_hat;
   }
 
-  std::unique_ptr<Learner> inner_;
+  Cloned<Learner> inner_;
   bool bounded_;
   bool raw_targets_;
   std::size_t first_lag_;  // among the inputs
@@ -171,11 +156,104 @@ class Scaled final : public Learner {
   std::vector<double> spread_;
 };
 
+class Lagged final : public Learner {
+ public:
+  Lagged(std::unique_ptr<Learner> inner, std::size_t inputs, std::size_t lags)
+      : inner_(std::move(inner)),
+        inputs_(inputs),
+        shown_(inner_->inputs() - lags * inner_->outputs()),
+        history_(lags, inner_->outputs()),
+        ahead_(history_),
+        x_(inner_->inputs()),
+        guess_(inner_->outputs()) {}
+
+  std::size_t inputs() const override { return inputs_; }
+  std::size_t outputs() const override { return inner_->outputs(); }
+  std::uint64_t samples() const override { return inner_->samples(); }
+  LearnerState state() const override { return inner_->state(); }
+
+  std::span<const double> predict(std::span<const double> x) override {
+    return inner_->predict(with_lags(x, history_));
+  }
+
+  std::span<const double> spread() override { return inner_->spread(); }
+
+  StepReport learn(std::span<const double> x, std::span<const double> d) override {
+    if (!all_usable(d)) return refusal(*this);  // it would be an input soon
+    const StepReport report = inner_->learn(with_lags(x, history_), d);
+    if (report.status != StepStatus::rejected_input) history_.push(d);
+    return report;
+  }
+
+  StepReport advance(std::span<const double> x) override {
+    const auto seen = with_lags(x, history_);
+    const auto d_hat = inner_->predict(seen);
+    std::copy(d_hat.begin(), d_hat.end(), guess_.begin());
+    const StepReport report = inner_->advance(seen);
+    if (report.status != StepStatus::rejected_input) history_.push_guess(guess_);
+    return report;
+  }
+
+  StepReport observe(std::span<const double> x, std::span<const double> d) override {
+    if (d.size() != outputs() || !all_usable(d)) return advance(x);
+    const StepReport report = inner_->advance(with_lags(x, history_));
+    if (report.status != StepStatus::rejected_input) history_.push(d);
+    return report;
+  }
+
+  void start_forecast() override {
+    inner_->start_forecast();
+    ahead_ = history_;
+  }
+
+  std::span<const double> forecast_next(std::span<const double> x) override {
+    const auto seen = with_lags(x, ahead_);
+    const auto d_hat = inner_->forecast_next(seen);
+    if (!seen.empty()) ahead_.push_guess(d_hat);
+    return d_hat;
+  }
+
+  std::unique_ptr<Learner> clone() const override { return std::make_unique<Lagged>(*this); }
+
+  void reset() override {
+    inner_->reset();
+    history_.reset();
+  }
+
+  void exchange(Archive& archive) override {
+    inner_->exchange(archive);
+    history_.exchange(archive);
+  }
+
+ private:
+  // What the inner learner sees; nothing, which it refuses, for an x that cannot be used.
+  std::span<const double> with_lags(std::span<const double> x, const TargetHistory& history) {
+    if (x.size() != inputs_ || !all_usable(x)) return {};
+    const auto after = std::copy_n(x.begin(), shown_, x_.begin());
+    std::copy(history.all().begin(), history.all().end(), after);
+    return x_;
+  }
+
+  Cloned<Learner> inner_;
+  std::size_t inputs_;
+  std::size_t shown_;  // of the inputs: all or none
+  TargetHistory history_;
+  TargetHistory ahead_;  // during a forecast
+  std::vector<double> x_;
+  std::vector<double> guess_;
+};
+
 }  // namespace
 
 std::unique_ptr<Learner> make_scaled(std::unique_ptr<Learner> inner, OutputActivation activation,
                                      std::size_t lags, bool targets_as_they_are) {
   return std::make_unique<Scaled>(std::move(inner), activation, lags, targets_as_they_are);
+}
+
+std::unique_ptr<Learner> make_lagged(std::unique_ptr<Learner> inner, std::size_t inputs,
+                                     std::size_t lags) {
+  if (lags == 0) return inner;
+  return std::make_unique<Lagged>(std::move(inner), inputs, lags);
 }
 
 }  // namespace kalstream
