@@ -1,5 +1,3 @@
-#include "run.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -7,6 +5,7 @@
 #include "contenders/contenders.h"
 #include "eval/parallel.h"
 #include "kalstream/settings.h"
+#include "run.h"
 #include "stream_options.h"
 
 namespace kalstream::cli {
