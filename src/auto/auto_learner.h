@@ -57,6 +57,8 @@ class AutoLearner final : public Learner {
   /// Those that know no time, which come first.
   std::size_t experts() const { return panel_.size(); }
   bool is_awake(std::size_t j) const { return roster_.is_awake(j); }
+  /// nullptr for the last value and the mean, which need none.
+  const Learner* expert(std::size_t j) const { return panel_[j].learner.get(); }
 
  private:
   std::size_t all_experts() const { return panel_.size() + series_[0].size(); }

@@ -153,7 +153,8 @@ std::vector<const BlockKalman*> covariances_of(const Learner& learner) {
   if (const auto* mixture = dynamic_cast<const Mixture*>(&learner); mixture != nullptr)
     for (std::size_t j = 0; j < mixture->size(); ++j) add(mixture->expert(j));
   if (const auto* many = dynamic_cast<const AutoLearner*>(&learner); many != nullptr)
-    for (std::size_t j = 0; j < many->experts(); ++j) add(many->expert(j));
+    for (std::size_t j = 0; j < many->experts(); ++j)
+      if (const Learner* one = many->expert(j); one != nullptr) add(*one);
   return all;
 }
 
