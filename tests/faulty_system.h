@@ -8,6 +8,7 @@
 #include <set>
 #include <thread>
 
+#include "database_files.h"
 #include "system/system.h"
 
 namespace kalstream::test {
@@ -40,6 +41,8 @@ class FaultySystem final : public System {
     return {};
   }
 
+  const char* database_files() override { return files_.name(); }
+
   bool met() const { return calls_ >= number_; }
   /// It was met by another thread than the one that made this: by the one that writes checkpoints.
   bool met_beside_the_work() const { return beside_the_work_; }
@@ -50,6 +53,7 @@ class FaultySystem final : public System {
   std::thread::id maker_ = std::this_thread::get_id();
   std::atomic<std::uint64_t> calls_ = 0;
   std::atomic<bool> beside_the_work_ = false;
+  DatabaseFiles files_{*this};
 };
 
 /// As long as it is broken, calls of these kinds fail with this error.
@@ -61,11 +65,14 @@ class BrokenSystem final : public System {
     return {.error = broken && calls_.contains(call) ? error_ : 0};
   }
 
+  const char* database_files() override { return files_.name(); }
+
   std::atomic<bool> broken = false;
 
  private:
   int error_;
   std::set<Call> calls_;
+  DatabaseFiles files_{*this};
 };
 
 }  // namespace kalstream::test

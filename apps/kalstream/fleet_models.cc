@@ -40,7 +40,7 @@ void import_one(const ModelArguments& a) {
   read_learnt(a.file);  // throws, naming the file, unless there is a model in it
   const Bytes model = read_bytes(a.file);
   OpenFleet fleet(a.fleet);
-  const fleet::ImportedAt at = import_model(fleet.admin, fleet.known, a.key, model);
+  const kafka::Delivery at = import_model(fleet.admin, fleet.known, a.key, model);
   say_to_people(fmt::format(
       "the model for {} is in {} [{}] at offset {}: the answer to that says whether it was taken",
       a.key, fleet.known.names.input, at.partition, at.offset));

@@ -158,7 +158,9 @@ class FleetWorker {
   bool settle_schema(fleet::Log& log) {
     fleet::FleetRecords& records = fleet_.records;
     if (records.schema) return true;
-    const auto found = fleet::find_schema(log, fields(), options_.stop, say_to_people);
+    const FieldChoice fields =
+        engine_options(records.fleet->settings, [](const std::string&) {}).fields;
+    const auto found = fleet::find_schema(log, fields, options_.stop, say_to_people);
     if (!found) return false;
     const kafka::Admin admin(configuration_, say_to_people);
     records = fleet::read_records(admin, fleet_.names);
@@ -167,10 +169,6 @@ class FleetWorker {
                                      fleet::propose(*records.fleet, *found, say_to_people));
     for (const std::string& remark : remarks(records.schema->schema)) say_to_people(remark);
     return true;
-  }
-
-  FieldChoice fields() const {
-    return engine_options(fleet_.records.fleet->settings, [](const std::string&) {}).fields;
   }
 
   // False: told to stop.

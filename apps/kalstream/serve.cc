@@ -18,24 +18,15 @@ namespace kalstream::cli {
 namespace {
 
 struct ServeArguments {
-  std::uint16_t port = 8080;
-  std::string address = "127.0.0.1";
-  std::string store;
+  http::ServerOptions server{.port = 8080};
+  serve::ServiceOptions service;
   std::string token_file;
   std::string certificate;
   std::string key;
-  std::vector<std::string> hosts;
-  StreamSettings settings;
   std::string every = "30s";
-  bool sync = false;
-  std::size_t threads = 0;
   std::string memory;
   std::string max_body = "16MiB";
-  std::size_t max_streams = 200;
-  std::size_t max_models = 10'000;
   std::size_t max_rate = 50'000;
-  unsigned max_connections = 2000;
-  std::size_t history = 5000;
   bool quiet = false;
 };
 
@@ -59,20 +50,16 @@ std::string token_in(const std::string& path) {
 }
 
 http::ServerOptions server_options(const ServeArguments& a) {
-  http::ServerOptions options;
-  options.address = a.address;
-  options.port = a.port;
-  options.guard.hosts = a.hosts;
+  http::ServerOptions options = a.server;
   options.guard.rate = static_cast<double>(a.max_rate);
   options.max_body = bytes_of(a.max_body);
   options.max_bodies = std::max(options.max_bodies, 4 * options.max_body);
-  options.max_connections = a.max_connections;
   if (!a.token_file.empty()) options.guard.token = token_in(a.token_file);
-  if (!http::is_loopback(a.address) && options.guard.token.empty())
+  if (!http::is_loopback(options.address) && options.guard.token.empty())
     throw std::invalid_argument(fmt::format(
         "--address {} lets others in, who could read and change everything; give --token-file FILE "
         "('openssl rand -hex 32 > FILE'), or leave --address out",
-        a.address));
+        options.address));
   if (a.certificate.empty() != a.key.empty())
     throw std::invalid_argument("--tls-cert and --tls-key belong together");
   if (!a.certificate.empty()) {
@@ -83,16 +70,10 @@ http::ServerOptions server_options(const ServeArguments& a) {
 }
 
 serve::ServiceOptions service_options(const ServeArguments& a) {
-  serve::ServiceOptions options;
-  options.folder = a.store;
-  options.defaults = a.settings;
-  options.max_streams = a.max_streams;
-  options.max_models = a.max_models;
-  options.threads = a.threads > 0 ? a.threads : std::max(2U, std::thread::hardware_concurrency());
+  serve::ServiceOptions options = a.service;
+  if (options.threads == 0) options.threads = std::max(2U, std::thread::hardware_concurrency());
   options.memory = a.memory.empty() ? memory_allowed() / 2 : bytes_of(a.memory);
-  options.board.points = a.history;
   options.cadence = cadence_of(a.every);
-  options.sync = a.sync;
   options.say = [quiet = a.quiet](const std::string& text) {
     if (quiet) return;
     const std::string line = fmt::format("kalstream: {}\n", text);
@@ -105,14 +86,14 @@ void serve_streams(const ServeArguments& a) {
   using namespace std::chrono_literals;
   constexpr auto patience = 20s;  // with requests under way, at the end
   const http::ServerOptions options = server_options(a);
-  engine_options(a.settings, [](const std::string&) {});  // complains
+  engine_options(a.service.defaults, [](const std::string&) {});  // complains
   Signals signals;
   serve::Service service(service_options(a));
-  serve::Door door(options, service);
-  const bool six = a.address.find(':') != std::string::npos;
+  serve::Door door(options, service, &service);
+  const bool six = options.address.find(':') != std::string::npos;
   fmt::print(stderr, "kalstream: serving at {}://{}:{}/\n",
              options.certificate.empty() ? "http" : "https",
-             six ? "[" + a.address + "]" : a.address, door.port());
+             six ? "[" + options.address + "]" : options.address, door.port());
   while (!signals.stop()) {
     pollfd wake{.fd = signals.descriptor(), .events = POLLIN, .revents = 0};
     poll(&wake, 1, -1);
@@ -126,12 +107,14 @@ void serve_streams(const ServeArguments& a) {
 
 void add_serve(CLI::App& app) {
   auto a = std::make_shared<ServeArguments>();
+  a->service.threads = 0;
   CLI::App* cmd = app.add_subcommand(
       "serve", "Serve any number of streams over HTTP, with a page that shows what they do");
-  cmd->add_option("--store", a->store, "Folder where the streams are kept; made if it is not there")
+  cmd->add_option("--store", a->service.folder,
+                  "Folder where the streams are kept; made if it is not there")
       ->required();
-  cmd->add_option("--port", a->port, "Of HTTP; 0 takes a free one")->capture_default_str();
-  cmd->add_option("--address", a->address,
+  cmd->add_option("--port", a->server.port, "Of HTTP; 0 takes a free one")->capture_default_str();
+  cmd->add_option("--address", a->server.address,
                   "Numeric address to listen at; any but this machine's own needs --token-file")
       ->capture_default_str();
   cmd->add_option("--token-file", a->token_file,
@@ -140,38 +123,40 @@ void add_serve(CLI::App& app) {
   cmd->add_option("--tls-cert", a->certificate, "Speak TLS, with this certificate (PEM)")
       ->check(CLI::ExistingFile);
   cmd->add_option("--tls-key", a->key, "Its key (PEM)")->check(CLI::ExistingFile);
-  cmd->add_option("--host", a->hosts,
+  cmd->add_option("--host", a->server.guard.hosts,
                   "Names this machine may be called by, besides localhost and its addresses");
   cmd->add_option("--every", a->every,
                   "Between checkpoints of a stream: samples (5000) or time (30s, 5m, 2h)")
       ->capture_default_str();
   cmd->add_flag(
-      "--sync", a->sync,
+      "--sync", a->service.sync,
       "Wait for the disk before an answer, so that a loss of power loses nothing, either");
-  cmd->add_option("--threads", a->threads, "That learn (default: as many as there are processors)")
+  cmd->add_option("--threads", a->service.threads,
+                  "That learn (default: as many as there are processors)")
       ->check(whole_number(1, 256));
   cmd->add_option("--memory", a->memory,
                   "For all streams: 2GiB, 512MiB (default: half of what the machine or its control "
                   "group allows)");
   cmd->add_option("--max-body", a->max_body, "Of a request")->capture_default_str();
-  cmd->add_option("--max-streams", a->max_streams, "There may be")
+  cmd->add_option("--max-streams", a->service.max_streams, "There may be")
       ->check(whole_number(1, 1e5))
       ->capture_default_str();
-  cmd->add_option("--max-models", a->max_models,
+  cmd->add_option("--max-models", a->service.max_models,
                   "Of one stream with keys, in memory; others wait on disk")
       ->check(whole_number(1, 1e9))
       ->capture_default_str();
   cmd->add_option("--max-rate", a->max_rate, "Requests a second of one client")
       ->check(whole_number(1, 1e9))
       ->capture_default_str();
-  cmd->add_option("--max-connections", a->max_connections, "At a time")
+  cmd->add_option("--max-connections", a->server.max_connections, "At a time")
       ->check(whole_number(1, 1e5))
       ->capture_default_str();
-  cmd->add_option("--history", a->history, "Points of each stream that the page can show")
+  cmd->add_option("--history", a->service.board.points,
+                  "Points of each stream that the page can show")
       ->check(whole_number(16, 1e6))
       ->capture_default_str();
   cmd->add_flag("--quiet", a->quiet, "No warnings");
-  add_stream_settings(*cmd, a->settings);
+  add_stream_settings(*cmd, a->service.defaults);
   cmd->footer(
       "The options of stream are those of streams that their first sample makes; others are made\n"
       "with options of their own:\n"

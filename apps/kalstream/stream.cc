@@ -9,7 +9,7 @@
 #include "core/memory_limit.h"
 #include "io/atomic_file.h"
 #include "io/snapshot_file.h"
-#include "serve/stream_page.h"
+#include "serve/door.h"
 #include "settings/stream_settings.h"
 #include "stores/file_store.h"
 #include "stores/folder_store.h"

@@ -1,4 +1,5 @@
 // What the page asks of the server: JSON, and events that come as they happen.
+import { query } from "./route.js";
 
 const base = "api/v1/";
 let token = read("kalstream-token");
@@ -38,11 +39,6 @@ export async function getJson(path, parameters = {}, signal = undefined) {
   const response = await request(path + query(parameters), { signal });
   if (!response.ok) throw await failure(response);
   return response.json();
-}
-
-export function query(parameters) {
-  const text = new URLSearchParams(Object.entries(parameters).filter(([, value]) => value !== null && value !== undefined));
-  return text.size === 0 || String(text) === "" ? "" : `?${text}`;
 }
 
 const silence = 45000; // the server says at least "still here" every 15 s

@@ -1,8 +1,7 @@
 // The running error of the predictions beside that of repeating the last value.
 import { Chart } from "./chart.js";
+import { orNull } from "./format.js";
 import { colour } from "./theme.js";
-
-const orNull = (value) => (Number.isNaN(value) ? null : value);
 
 export function errorChart({ series, viewport, read, changed }) {
   return new Chart({

@@ -4,6 +4,9 @@ const unknown = "–";
 const plain = new Intl.NumberFormat("en", { maximumSignificantDigits: 4 });
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 
+// For charts, where nothing is drawn.
+export const orNull = (value) => (Number.isNaN(value) || value === undefined ? null : value);
+
 export const known = (value) => typeof value === "number" && Number.isFinite(value);
 
 export function number(value) {

@@ -1,18 +1,19 @@
 // A stream with keys: its models in a table that the server searches and sorts, however many there are.
-import { getJson, follow } from "./api.js";
-import { announce, element, redrawer, setText } from "./dom.js";
+import { getJson } from "./api.js";
+import { announce, element, setText } from "./dom.js";
 import * as format from "./format.js";
 import { Latency, Tiles, Warnings } from "./panels.js";
 import { address } from "./route.js";
 import { viewHeader } from "./series_view.js";
 import { LiveTable } from "./table.js";
+import { View } from "./view.js";
 
 const pageSize = 25;
 
-export class KeysView {
+export class KeysView extends View {
   constructor(page, stream, route) {
-    Object.assign(this, { page, stream, route });
-    this.title = stream.name;
+    super(page, stream.name);
+    this.stream = stream;
     this.offset = 0;
     this.typing = null;
     this.search = element("input", { type: "search", id: "search", placeholder: "Search keys", "aria-label": "Search keys",
@@ -38,14 +39,9 @@ export class KeysView {
       element("section", { class: "panel flush", "aria-label": "Keys" }, element("div", { class: "bar" }, this.search,
         element("div", { class: "tools" }, this.where, this.back, this.next)), this.table.node),
       element("div", { class: "columns" }, this.latency.node, this.warnings.node));
-    this.drawNumbers = redrawer(() => this.drawFigures(), 250);
-    this.stop = follow({ stream: stream.name }, {
-      open: () => { page.connected(); this.load(); },
-      event: (name, data) => this.event(name, data),
-      lost: () => page.lost(),
-      refused: (error) => page.failed(error),
-    });
-    this.polling = setInterval(() => { if (!page.paused && !document.hidden && page.isConnected) this.load(); }, 2000);
+    this.drawNumbers = this.redrawer(() => this.drawFigures(), 250);
+    this.follow({ stream: stream.name });
+    this.every(2000, () => { if (!page.paused && !document.hidden && page.isConnected) this.load(); });
   }
 
   event(name, data) {
@@ -108,10 +104,8 @@ export class KeysView {
   pausedChanged() { this.load(); }
 
   close() {
-    this.stop();
+    super.close();
     this.loading?.abort();
-    this.drawNumbers.stop();
-    clearInterval(this.polling);
     clearTimeout(this.typing);
   }
 }

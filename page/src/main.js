@@ -5,7 +5,8 @@ import { KeysView } from "./keys_view.js";
 import { parse } from "./route.js";
 import { SeriesView } from "./series_view.js";
 import { StreamsView } from "./streams_view.js";
-import { onTheme, startTheme } from "./theme.js";
+import { startTheme } from "./theme.js";
+import { View } from "./view.js";
 
 const byId = (id) => document.getElementById(id);
 
@@ -86,7 +87,7 @@ async function describe(name, mine) {
 function missing(name) {
   const node = element("div", { class: "empty" }, element("h1", { tabindex: "-1" }, "No such stream"),
     element("p", {}, `There is no stream "${name}". `, element("a", { href: "#/" }, "All streams")));
-  return { title: "No such stream", node, close() {}, themeChanged() {}, pausedChanged() {} };
+  return Object.assign(new View(page, "No such stream"), { node });
 }
 
 function setPaused(paused) {
@@ -118,7 +119,6 @@ byId("skip").addEventListener("click", (event) => { // the address after '#' is 
   event.preventDefault();
   byId("view").focus();
 });
-startTheme(byId("theme"));
-onTheme(() => { page.themeVersion += 1; view?.themeChanged(); });
+startTheme(byId("theme"), () => { page.themeVersion += 1; view?.themeChanged(); });
 window.addEventListener("hashchange", open);
 open();

@@ -1,9 +1,9 @@
 // Target and prediction with their interval, anomalies, and the forecast as a fan.
 import { Chart } from "./chart.js";
+import { orNull } from "./format.js";
 import { diamond } from "./sparkline.js";
 import { colour } from "./theme.js";
 
-const orNull = (value) => (Number.isNaN(value) || value === undefined ? null : value);
 const nothing = { show: false };
 
 export function predictionChart({ series, viewport, read, changed }) {

@@ -1,10 +1,12 @@
 // The address of every view, behind '#': '#/' all streams, '#/stream/NAME?key=K&target=T&window=600' one of them.
 
-export function address(name, parameters = {}) {
-  const given = Object.entries(parameters).filter(([, value]) => value !== null && value !== undefined);
-  const rest = String(new URLSearchParams(given));
-  return `#/stream/${encodeURIComponent(name)}${rest ? `?${rest}` : ""}`;
+// Of what is known: "?key=K&window=600", or nothing.
+export function query(parameters) {
+  const text = String(new URLSearchParams(Object.entries(parameters).filter(([, value]) => value !== null && value !== undefined)));
+  return text && `?${text}`;
 }
+
+export const address = (name, parameters = {}) => `#/stream/${encodeURIComponent(name)}${query(parameters)}`;
 
 export function parse(hash) {
   const [path, rest = ""] = hash.replace(/^#/, "").split(/\?(.*)/s);

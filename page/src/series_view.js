@@ -1,36 +1,32 @@
 // One stream, or one key of it: what came, what was predicted, and how good that was.
-import { getJson, follow } from "./api.js";
-import { announce, element, redrawer, setText } from "./dom.js";
+import { getJson } from "./api.js";
+import { announce, element, setText } from "./dom.js";
 import { errorChart } from "./error_chart.js";
 import * as format from "./format.js";
 import { Experts, Latency, Tiles, Warnings, panel } from "./panels.js";
 import { predictionChart } from "./prediction_chart.js";
 import { address } from "./route.js";
 import { Series } from "./series.js";
+import { View } from "./view.js";
 import { Viewport } from "./viewport.js";
 
 const windows = { 100: "Last 100", 300: "Last 300", 1000: "Last 1,000", all: "All that is here" };
 const historyPoints = 2000;
 
-export class SeriesView {
+export class SeriesView extends View {
   constructor(page, stream, route) {
-    Object.assign(this, { page, stream, route });
-    this.title = route.key === null ? stream.name : `${route.key} · ${stream.name}`;
+    super(page, route.key === null ? stream.name : `${route.key} · ${stream.name}`);
+    Object.assign(this, { stream, route });
     this.series = new Series();
     this.viewport = new Viewport(route.window === "all" ? Infinity : Number(route.window) || 300);
     this.waiting = null; // events that came while the history was loading
     this.build();
-    this.drawCharts = redrawer(() => this.draw());
-    this.drawNumbers = redrawer(() => this.drawFigures(), 250);
-    this.drawTable = redrawer(() => this.fillTable(), 1000);
-    this.stop = follow({ stream: stream.name, key: route.key, target: route.target }, {
-      open: () => { page.connected(); this.load(); },
-      event: (name, data) => this.event(name, data),
-      lost: () => page.lost(),
-      refused: (error) => page.failed(error),
-    });
-    this.clock = setInterval(() => this.drawNumbers(), 1000);
-    if (route.key !== null) this.polling = setInterval(() => this.poll(), 3000);
+    this.drawCharts = this.redrawer(() => this.draw());
+    this.drawNumbers = this.redrawer(() => this.drawFigures(), 250);
+    this.drawTable = this.redrawer(() => this.fillTable(), 1000);
+    this.follow({ stream: stream.name, key: route.key, target: route.target });
+    this.every(1000, () => this.drawNumbers());
+    if (route.key !== null) this.every(3000, () => this.poll());
   }
 
   build() {
@@ -223,10 +219,7 @@ export class SeriesView {
   }
 
   close() {
-    this.stop();
-    for (const draw of [this.drawCharts, this.drawNumbers, this.drawTable]) draw.stop();
-    clearInterval(this.clock);
-    clearInterval(this.polling);
+    super.close();
     this.chart.close();
     this.errors.close();
   }

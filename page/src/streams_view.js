@@ -1,20 +1,20 @@
 // All streams: a table to search and sort, with the last minute of each as a small line.
-import { getJson, follow } from "./api.js";
+import { getJson } from "./api.js";
 import { compare } from "./compare.js";
-import { announce, element, redrawer, setText } from "./dom.js";
+import { announce, element, setText } from "./dom.js";
 import * as format from "./format.js";
 import { address } from "./route.js";
 import { sparkline } from "./sparkline.js";
 import { LiveTable, twoLines } from "./table.js";
+import { View } from "./view.js";
 
 const mostRows = 200;
 const sparkPoints = 80;
 const sparkAge = 4000; // milliseconds until a small line is drawn anew
 
-export class StreamsView {
+export class StreamsView extends View {
   constructor(page) {
-    this.page = page;
-    this.title = "Streams";
+    super(page, "Streams");
     this.streams = null;
     this.sparks = new Map(); // name -> {at, values, anomalies}
     this.search = element("input", { type: "search", id: "search", placeholder: "Search streams", "aria-label": "Search streams",
@@ -43,16 +43,13 @@ export class StreamsView {
       element("div", { class: "tools" }, this.search)),
     this.empty, element("section", { class: "panel flush", "aria-label": "Streams" }, this.table.node), this.more,
     element("p", { class: "note" }, "Error is relative to the variance of the target, over the last thousand samples or so: 0 is perfect, 1 as good as its mean. Surprise is how rare the newest value is."));
-    this.redraw = redrawer(() => this.draw(), 250);
-    this.stop = follow({}, {
-      open: () => { page.connected(); this.load(); },
-      event: (name, data) => { if (name === "streams") this.show(data.streams); },
-      lost: () => page.lost(),
-      refused: (error) => page.failed(error),
-    });
-    this.clock = setInterval(() => this.redraw(), 1000);
-    this.sparking = setInterval(() => this.loadSparks(), 250);
+    this.redraw = this.redrawer(() => this.draw(), 250);
+    this.follow({});
+    this.every(1000, () => this.redraw());
+    this.every(250, () => this.loadSparks());
   }
+
+  event(name, data) { if (name === "streams") this.show(data.streams); }
 
   async load() {
     try { this.show((await getJson("streams")).streams); } catch { /* events tell it again */ }
@@ -134,13 +131,6 @@ export class StreamsView {
 
   themeChanged() { this.redraw(); }
   pausedChanged() { this.redraw(); }
-
-  close() {
-    this.stop();
-    this.redraw.stop();
-    clearInterval(this.clock);
-    clearInterval(this.sparking);
-  }
 }
 
 function fillName(cell, stream) {

@@ -1,12 +1,12 @@
 // Light or dark: as the system has it, until somebody chooses. Charts ask for their colours here.
 
 const choices = ["system", "light", "dark"];
-const listeners = new Set();
 const systemIsDark = matchMedia("(prefers-color-scheme: dark)");
 let choice = "system";
 let colours = null;
 
-export function startTheme(button) {
+// `changed` is called whenever other colours are shown.
+export function startTheme(button, changed) {
   try { choice = localStorage.getItem("kalstream-theme") ?? "system"; } catch { /* as the system has it */ }
   if (!choices.includes(choice)) choice = "system";
   const show = () => {
@@ -15,7 +15,7 @@ export function startTheme(button) {
     button.textContent = { system: "Auto", light: "Light", dark: "Dark" }[choice];
     button.title = "Colours: as the system has them, light or dark";
     colours = null;
-    for (const listener of listeners) listener();
+    changed();
   };
   button.addEventListener("click", () => {
     choice = choices[(choices.indexOf(choice) + 1) % choices.length];
@@ -31,10 +31,4 @@ export function colour(name) {
   colours ??= {};
   colours[name] ??= getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
   return colours[name];
-}
-
-// Calls `listener` after each change; gives a function that ends that.
-export function onTheme(listener) {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
 }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
@@ -43,7 +42,7 @@ std::uint64_t FleetStatus::models() const {
 FleetStatus status_of(const KnownFleet& fleet, const kafka::Group& group,
                       const std::vector<kafka::TopicPartition>& committed,
                       const std::vector<kafka::TopicPartition>& ends,
-                      const std::vector<WorkerWord>& words, std::int64_t now_ms) {
+                      const std::map<std::string, std::string>& words, std::int64_t now_ms) {
   FleetStatus status{.name = fleet.names.group,
                      .input = fleet.names.input,
                      .output = fleet.names.output,
@@ -79,21 +78,21 @@ FleetStatus status_of(const KnownFleet& fleet, const kafka::Group& group,
     for (const kafka::TopicPartition& p : member.partitions)
       if (auto* const to = partition(p.partition)) to->worker = name_of(member);
   }
-  for (const WorkerWord& word : words) {
-    if (!nlohmann::json::accept(word.json)) continue;
-    FleetStatus::Worker& worker = workers[word.instance];
+  for (const auto& [instance, word] : words) {
+    if (!nlohmann::json::accept(word)) continue;
+    FleetStatus::Worker& worker = workers[instance];
     worker.time_ms = now_ms;
-    read_json(word.json, worker);
+    read_json(word, worker);
     worker.silent_seconds = std::max(0.0, static_cast<double>(now_ms - worker.time_ms) / 1000);
     if (!worker.is_member) continue;  // what it says of partitions and keys is past
     for (const PartitionStatus& told : worker.partitions) {
       auto* const to = partition(told.partition);
-      if (to == nullptr || to->worker != word.instance) continue;
+      if (to == nullptr || to->worker != instance) continue;
       to->phase = told.phase;
       to->to_replay = told.to_replay;
       to->models = told.models;
     }
-    for (const SlowKey& slow : worker.slowest) status.slowest.push_back({slow, word.instance});
+    for (const SlowKey& slow : worker.slowest) status.slowest.push_back({slow, instance});
   }
   for (auto& [name, worker] : workers) {
     worker.instance = name;
@@ -118,13 +117,11 @@ FleetStatus look_at(kafka::Admin& admin, const KnownFleet& fleet) {
     else
       words.erase(instance);
   });
-  std::vector<WorkerWord> last_words;
-  for (auto& [instance, json] : words) last_words.push_back({instance, std::move(json)});
   const auto now = std::chrono::duration_cast<std::chrono::milliseconds>(
       std::chrono::system_clock::now().time_since_epoch());
   return status_of(fleet, admin.describe_group(fleet.names.group),
                    admin.group_offsets(fleet.names.group, partitions),
-                   admin.offsets_at(partitions, std::chrono::seconds(10)), last_words, now.count());
+                   admin.offsets_at(partitions, std::chrono::seconds(10)), words, now.count());
 }
 
 std::string to_json(const FleetStatus& status) {

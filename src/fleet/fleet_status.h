@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -44,18 +45,12 @@ struct FleetStatus {
   std::uint64_t models() const;
 };
 
-/// One record of the workers' topic.
-struct WorkerWord {
-  std::string instance;
-  std::string json;
-};
-
-/// Puts together what is known. `now_ms`: since 1970. What a worker of another version does not say
-/// is left open.
+/// Puts together what is known. `words`: the last of each instance. `now_ms`: since 1970. What a
+/// worker of another version does not say is left open.
 FleetStatus status_of(const KnownFleet& fleet, const kafka::Group& group,
                       const std::vector<kafka::TopicPartition>& committed,
                       const std::vector<kafka::TopicPartition>& ends,
-                      const std::vector<WorkerWord>& words, std::int64_t now_ms);
+                      const std::map<std::string, std::string>& words, std::int64_t now_ms);
 
 /// Asks the cluster for all that.
 FleetStatus look_at(kafka::Admin& admin, const KnownFleet& fleet);

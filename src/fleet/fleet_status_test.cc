@@ -21,7 +21,7 @@ FleetStatus example() {
       {"readings", 0, 90}, {"readings", 1, kafka::TopicPartition::no_offset}, {"readings", 2, 7}};
   const std::vector<kafka::TopicPartition> ends{
       {"readings", 0, 100}, {"readings", 1, 5}, {"readings", 2, 7}};
-  const std::vector<WorkerWord> words{
+  const std::map<std::string, std::string> words{
       {"one",
        R"({"instance":"one","host":"here","time_ms":59000,"models":12,"memory_bytes":1048576,
            "inputs_per_s":3.5,"slowest":[{"key":"a","us":7},{"key":"b","us":90}],"unknown":[1],

@@ -88,8 +88,6 @@ bool KafkaLog::connect(const std::function<bool()>& stop) {
   return false;
 }
 
-KafkaLog::~KafkaLog() = default;
-
 // ---- The group.
 
 void KafkaLog::join(GroupListener& listener) {
@@ -105,8 +103,6 @@ void KafkaLog::poll_group() {
     rethrow(error);
   }
 }
-
-void KafkaLog::close() { group_.close(10s); }
 
 // It reads nothing: that is left to others, which can be told from where at any time.
 void KafkaLog::assigned(const std::vector<kafka::TopicPartition>& partitions) {
@@ -157,9 +153,6 @@ std::map<int, std::optional<Committed>> KafkaLog::committed(std::span<const int>
 
 // ---- Reading.
 
-void KafkaLog::start_inputs(int partition, Offset from) { inputs_.start(partition, from); }
-void KafkaLog::stop_inputs(int partition) { inputs_.stop(partition); }
-
 std::span<const Input> KafkaLog::poll_inputs(std::size_t most, Milliseconds wait) {
   read_.clear();
   try {
@@ -184,9 +177,6 @@ std::optional<Offset> KafkaLog::lag(int partition, Offset from) {
   return std::max<Offset>(0, *end - std::max<Offset>(0, from));
 }
 
-void KafkaLog::start_state(int partition, Offset from) { states_.start(partition, from); }
-void KafkaLog::stop_state(int partition) { states_.stop(partition); }
-
 std::span<const StateRecord> KafkaLog::poll_state(std::size_t most, Milliseconds wait) {
   read_states_.clear();
   try {
@@ -209,17 +199,8 @@ std::span<const StateRecord> KafkaLog::poll_state(std::size_t most, Milliseconds
 // ---- Transactions.
 
 const std::string& KafkaLog::name_of(Topic topic) const {
-  switch (topic) {
-    case Topic::answers:
-      return names_.output;
-    case Topic::state:
-      return names_.state;
-    case Topic::dead:
-      return names_.dead;
-    case Topic::workers:
-      break;
-  }
-  return names_.workers;
+  const std::array names{&names_.output, &names_.state, &names_.dead, &names_.workers};
+  return *names[static_cast<std::size_t>(topic)];
 }
 
 void KafkaLog::rethrow(const KafkaError& error) const {

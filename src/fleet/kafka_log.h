@@ -21,7 +21,6 @@ class KafkaLog final : public Log, private kafka::RebalanceListener {
  public:
   KafkaLog(const kafka::Configuration& configuration, TopicNames names, int partitions,
            const std::string& instance, const Say& say);
-  ~KafkaLog() override;
 
   /// First of all: waits for the broker, and fences a process of the same instance that may still
   /// run. False: told to stop. Throws kafka::KafkaError.
@@ -30,16 +29,16 @@ class KafkaLog final : public Log, private kafka::RebalanceListener {
   int partitions() const override { return partitions_; }
   void join(GroupListener& listener) override;
   void poll_group() override;
-  void close() override;
+  void close() override { group_.close(std::chrono::seconds(10)); }
   std::shared_ptr<const Membership> membership() override;
   std::map<int, std::optional<Committed>> committed(std::span<const int> partitions) override;
 
-  void start_inputs(int partition, Offset from) override;
-  void stop_inputs(int partition) override;
+  void start_inputs(int partition, Offset from) override { inputs_.start(partition, from); }
+  void stop_inputs(int partition) override { inputs_.stop(partition); }
   std::span<const Input> poll_inputs(std::size_t most, Milliseconds wait) override;
   std::optional<Offset> lag(int partition, Offset from) override;
-  void start_state(int partition, Offset from) override;
-  void stop_state(int partition) override;
+  void start_state(int partition, Offset from) override { states_.start(partition, from); }
+  void stop_state(int partition) override { states_.stop(partition); }
   std::span<const StateRecord> poll_state(std::size_t most, Milliseconds wait) override;
 
   void begin() override;

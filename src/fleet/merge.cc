@@ -26,8 +26,17 @@ class Session final : private kafka::RebalanceListener {
   Session(const kafka::Configuration& configuration, const MergeOptions& options,
           std::uint64_t& copied, const Say& say)
       : options_(options),
-        consumer_(consumer_settings(configuration, options), say),
-        producer_(producer_settings(configuration, options), {}, say),
+        // Both topics' partitions of one number go to one member. The end of a partition is known
+        // only after an empty answer, which is waited for.
+        consumer_(configuration.with("group.id", options.name + "-merge")
+                      .set("group.instance.id", options.instance)
+                      .set("partition.assignment.strategy", "range")
+                      .set("enable.partition.eof", "true")
+                      .set("fetch.wait.max.ms", "50"),
+                  say),
+        producer_(configuration.with("transactional.id",
+                                     fmt::format("{}-merge-{}", options.name, options.instance)),
+                  {}, say),
         copied_(copied) {
     producer_.init_transactions(patience);
     consumer_.subscribe({options.inputs[0], options.inputs[1]}, *this);
@@ -51,21 +60,6 @@ class Session final : private kafka::RebalanceListener {
 
  private:
   using Place = std::pair<std::size_t, std::int32_t>;  // side, partition
-
-  static kafka::Configuration consumer_settings(kafka::Configuration configuration,
-                                                const MergeOptions& options) {
-    // Both topics' partitions of one number go to one member.
-    return configuration.set("group.id", options.name + "-merge")
-        .set("group.instance.id", options.instance)
-        .set("partition.assignment.strategy", "range")
-        .set("enable.partition.eof", "true")
-        .set("fetch.wait.max.ms", "50");  // the end of a partition is known only so late
-  }
-  static kafka::Configuration producer_settings(kafka::Configuration configuration,
-                                                const MergeOptions& options) {
-    return configuration.set("transactional.id",
-                             fmt::format("{}-merge-{}", options.name, options.instance));
-  }
 
   std::size_t side_of(const std::string& topic) const {
     return topic == options_.inputs[0] ? 0 : 1;

@@ -2,14 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <numeric>
 
 #include "core/archive.h"
 #include "core/envelope.h"
 #include "engine/checkpoint.h"
 #include "engine/learnt.h"
-#include "fleet/log.h"
+#include "fleet/progress.h"
 #include "kafka/producer.h"
 #include "kalstream/snapshot.h"
 #include "schema/dataset.h"
@@ -17,26 +16,19 @@
 namespace kalstream::fleet {
 namespace {
 
-struct StoredModel {
-  std::int32_t partition = 0;
-  std::int64_t included = 0;
-  Bytes value;
-};
-
 std::int64_t offset_in(const kafka::Message& message, const char* header) {
-  std::int64_t offset = -1;
-  if (const auto text = message.header(header))
-    std::from_chars(text->data(), text->data() + text->size(), offset);
-  if (offset < 0)
+  try {
+    return offset_of(message.header(header).value_or(""));
+  } catch (const DataError&) {
     throw DataError(fmt::format("{} [{}] at {}: a snapshot without a sound header {}",
                                 message.topic(), message.partition(), message.offset(), header));
-  return offset;
+  }
 }
 
-std::optional<StoredModel> find_in(const kafka::Admin& admin, const KnownFleet& fleet,
-                                   const std::vector<std::int32_t>& partitions,
-                                   const std::string& key) {
-  std::optional<StoredModel> found;
+std::optional<ExportedModel> find_in(const kafka::Admin& admin, const KnownFleet& fleet,
+                                     const std::vector<std::int32_t>& partitions,
+                                     const std::string& key) {
+  std::optional<ExportedModel> found;
   kafka::read_topic(admin, fleet.names.state, partitions, [&](const kafka::Message& message) {
     if (message.key() != key) return;
     if (!message.value()) {
@@ -44,8 +36,9 @@ std::optional<StoredModel> find_in(const kafka::Admin& admin, const KnownFleet& 
       return;
     }
     const auto bytes = as_bytes(*message.value());
-    found = {message.partition(), offset_in(message, included_header),
-             Bytes(bytes.begin(), bytes.end())};
+    found = {.partition = message.partition(),
+             .included = offset_in(message, included_header),
+             .checkpoint = Bytes(bytes.begin(), bytes.end())};
   });
   return found;
 }
@@ -57,8 +50,8 @@ std::int32_t partitions_of(kafka::Admin& admin, const std::string& topic) {
 }
 
 // First where most clients put the key, which is soon read; then wherever else it may be.
-std::optional<StoredModel> find_model(kafka::Admin& admin, const KnownFleet& fleet,
-                                      const std::string& key) {
+std::optional<ExportedModel> find_model(kafka::Admin& admin, const KnownFleet& fleet,
+                                        const std::string& key) {
   const std::int32_t partitions = partitions_of(admin, fleet.names.state);
   const std::int32_t likely = kafka::partition_of(key, partitions);
   auto found = find_in(admin, fleet, {likely}, key);
@@ -69,7 +62,7 @@ std::optional<StoredModel> find_model(kafka::Admin& admin, const KnownFleet& fle
   return find_in(admin, fleet, others, key);
 }
 
-std::int64_t inputs_since(kafka::Admin& admin, const KnownFleet& fleet, const StoredModel& model,
+std::int64_t inputs_since(kafka::Admin& admin, const KnownFleet& fleet, const ExportedModel& model,
                           const std::string& key) {
   const kafka::TopicPartition place{fleet.names.input, model.partition};
   const auto committed = admin.group_offsets(fleet.names.group, {place});
@@ -110,17 +103,16 @@ Bytes with_schema(const Bytes& state, const KnownFleet& fleet) {
 
 std::optional<ExportedModel> export_model(kafka::Admin& admin, const KnownFleet& fleet,
                                           const std::string& key) {
-  const auto found = find_model(admin, fleet, key);
+  auto found = find_model(admin, fleet, key);
   if (!found) return {};
-  learnt_of(found->value);  // throws if it is damaged
-  return ExportedModel{.partition = found->partition,
-                       .included = found->included,
-                       .behind = inputs_since(admin, fleet, *found, key),
-                       .checkpoint = with_schema(found->value, fleet)};
+  learnt_of(found->checkpoint);  // throws if it is damaged
+  found->behind = inputs_since(admin, fleet, *found, key);
+  found->checkpoint = with_schema(found->checkpoint, fleet);
+  return found;
 }
 
-ImportedAt import_model(kafka::Admin& admin, const KnownFleet& fleet, const std::string& key,
-                        const Bytes& model) {
+kafka::Delivery import_model(kafka::Admin& admin, const KnownFleet& fleet, const std::string& key,
+                             const Bytes& model) {
   const Learnt learnt = learnt_of(model);
   if (fleet.records.schema) {
     const Schema& schema = fleet.records.schema->schema;
@@ -135,7 +127,7 @@ ImportedAt import_model(kafka::Admin& admin, const KnownFleet& fleet, const std:
   const std::int32_t partition =
       found ? found->partition : kafka::partition_of(key, partitions_of(admin, fleet.names.input));
   const std::vector<kafka::Header> headers{{import_header, "1"}};
-  const kafka::Delivery delivery = kafka::write_one(
+  return kafka::write_one(
       admin,
       {.topic = fleet.names.input,
        .partition = partition,
@@ -143,7 +135,6 @@ ImportedAt import_model(kafka::Admin& admin, const KnownFleet& fleet, const std:
        .value = as_text(model),
        .headers = headers},
       fmt::format("the model cannot be written to {} [{}]", fleet.names.input, partition));
-  return {.partition = partition, .offset = delivery.offset};
 }
 
 }  // namespace kalstream::fleet

@@ -7,6 +7,7 @@
 
 #include "engine/ports.h"
 #include "fleet/topics.h"
+#include "kafka/producer.h"
 
 namespace kalstream::fleet {
 
@@ -23,16 +24,11 @@ struct ExportedModel {
 std::optional<ExportedModel> export_model(kafka::Admin& admin, const KnownFleet& fleet,
                                           const std::string& key);
 
-/// Where a model was sent to.
-struct ImportedAt {
-  std::int32_t partition = 0;
-  std::int64_t offset = 0;
-};
-
 /// Sends the model through the input, so that it takes its place between those samples that come
 /// before it and those after. Into the partition where the key has a model, else the one that
-/// Kafka's clients in Java would choose. Throws SnapshotError unless it is a model for this fleet.
-ImportedAt import_model(kafka::Admin& admin, const KnownFleet& fleet, const std::string& key,
-                        const Bytes& model);
+/// Kafka's clients in Java would choose; where it is now. Throws SnapshotError unless it is a model
+/// for this fleet.
+kafka::Delivery import_model(kafka::Admin& admin, const KnownFleet& fleet, const std::string& key,
+                             const Bytes& model);
 
 }  // namespace kalstream::fleet

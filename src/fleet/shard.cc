@@ -24,10 +24,6 @@ std::string answer_for(std::string_view key, const char* status) {
   return fmt::format(R"({{"key":{},"status":"{}"}})", json_of(key), status);
 }
 
-std::optional<std::string> text_or_none(const std::optional<std::string_view>& view) {
-  return view ? std::optional<std::string>(*view) : std::nullopt;
-}
-
 std::string_view header(const StateRecord& record, std::string_view name) {
   for (const auto& [n, value] : record.headers)
     if (n == name) return value;
@@ -219,8 +215,8 @@ void Shard::answered(const Answer& said, std::string_view text) {
   if (said.status == Answer::Status::refused && written_ != nullptr)
     written_->push_back({.topic = Topic::dead,
                          .partition = partition_,
-                         .key = text_or_none(input.key),
-                         .value = text_or_none(input.value),
+                         .key = std::optional<std::string>(input.key),
+                         .value = std::optional<std::string>(input.value),
                          .headers = {{reason_header, std::string(said.reason)},
                                      {topic_header, options_.input},
                                      {partition_header, std::to_string(partition_)},
@@ -275,7 +271,7 @@ void Shard::answer(const Input& input, Entry* key, std::string_view text) {
   if (written_ == nullptr) return;
   written_->push_back({.topic = Topic::answers,
                        .partition = partition_,
-                       .key = text_or_none(input.key),
+                       .key = std::optional<std::string>(input.key),
                        .value = std::string(text),
                        .headers = {{input_header, fmt::format("{}:{}", partition_, input.offset)},
                                    {chain_header, hex_of(chain)}}});

@@ -1,9 +1,10 @@
 #include "fleet/snapshot_cache.h"
 
 #include <fmt/format.h>
-#include <signal.h>
 
 #include <ctime>
+
+#include "core/quiet_thread.h"
 
 namespace kalstream::fleet {
 
@@ -27,7 +28,7 @@ std::string value_of(const Message& message, const char* header) {
 
 // What a killed process leaves is whole. What a power cut leaves need not be: that is noticed.
 struct SnapshotCache::File {
-  File(const std::filesystem::path& path, const DatabaseFiles& files) : database(path, files) {}
+  File(const std::filesystem::path& path, System& system) : database(path, system) {}
 
   struct Tables {
     explicit Tables(Database& d) { d.run(text); }
@@ -54,14 +55,7 @@ SnapshotCache::SnapshotCache(std::filesystem::path folder, std::string fleet, Sa
       fleet_(std::move(fleet)),
       say_(std::move(say)),
       system_(system),
-      files_(system) {
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, &before);  // signals are for others
-  thread_ = std::thread([this] { run(); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-}
+      thread_(start_quiet_thread([this] { run(); })) {}
 
 SnapshotCache::~SnapshotCache() {
   {
@@ -78,7 +72,7 @@ std::filesystem::path SnapshotCache::path_of(int partition) const {
 
 SnapshotCache::File& SnapshotCache::file_of(int partition) {
   auto& file = open_[partition];
-  if (!file) file = std::make_unique<File>(path_of(partition), files_);
+  if (!file) file = std::make_unique<File>(path_of(partition), system_);
   return *file;
 }
 

@@ -65,7 +65,6 @@ class SnapshotCache {
   std::string fleet_;
   Say say_;
   System& system_;
-  DatabaseFiles files_;
   std::mutex writing_;  // of the files
   std::map<int, std::unique_ptr<File>> open_;
   std::set<int> without_;  // those that are done without

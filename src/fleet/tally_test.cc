@@ -1,8 +1,8 @@
-#include "fleet/tally.h"
-
 #include <gtest/gtest.h>
 
 #include <array>
+
+#include "fleet/worker_status.h"
 
 namespace kalstream::fleet {
 namespace {

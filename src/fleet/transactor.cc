@@ -1,10 +1,9 @@
 #include "fleet/transactor.h"
 
-#include <signal.h>
-
 #include <algorithm>
 
 #include "core/envelope.h"
+#include "core/quiet_thread.h"
 
 namespace kalstream::fleet {
 
@@ -12,13 +11,7 @@ using namespace std::chrono_literals;
 
 Transactor::Transactor(Log& log, bool has_thread, WhenCommitted when_committed)
     : log_(log), when_committed_(std::move(when_committed)) {
-  if (!has_thread) return;
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, &before);  // signals are for others
-  thread_ = std::thread([this] { run(); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (has_thread) thread_ = start_quiet_thread([this] { run(); });
 }
 
 Transactor::~Transactor() {

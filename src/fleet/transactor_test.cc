@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 
 #include "fleet/fleet_test_support.h"
@@ -207,7 +208,9 @@ TEST(FleetWorkerThreads, CommitsBesideTakingInputs) {
   broker.before_step = [](const std::string&) {};
   options.has_thread = false;
   TestWorker after(broker, options);
-  while (!after.worker.live(0) || after.worker.is_restoring()) after.worker.step(0ms);
+  const auto is_live = [](const PartitionStatus& p) { return p.phase == "live"; };
+  while (!after.worker.live(0) || !std::ranges::all_of(after.worker.status().partitions, is_live))
+    after.worker.step(0ms);
   expect_states(after, unbroken);
 }
 

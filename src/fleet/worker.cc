@@ -22,10 +22,7 @@ constexpr std::size_t most_messages = 20'000;
 constexpr std::size_t most_bytes = std::size_t{16} << 20;
 constexpr std::size_t most_snapshot_bytes = std::size_t{8} << 20;
 
-const char* name_of(Shard::Phase phase) {
-  constexpr std::array names{"snapshots", "replay", "live"};
-  return names[static_cast<std::size_t>(phase)];
-}
+constexpr std::array phase_names{"snapshots", "replay", "live"};
 
 }  // namespace
 
@@ -47,12 +44,6 @@ Shard* Worker::live(int partition) {
   const auto found = held_.find(partition);
   const bool is_live = found != held_.end() && found->second.shard->phase() == Shard::Phase::live;
   return is_live ? found->second.shard.get() : nullptr;
-}
-
-bool Worker::is_restoring() const {
-  return !waiting_.empty() || std::ranges::any_of(held_, [](const auto& h) {
-    return h.second.shard->phase() != Shard::Phase::live;
-  });
 }
 
 void Worker::step(Milliseconds most) {
@@ -314,7 +305,7 @@ WorkerStatus Worker::status() {
   std::uint64_t memory = memory_beside_models();
   for (const auto& [p, held] : held_) {
     s.partitions.push_back({.partition = p,
-                            .phase = name_of(held.shard->phase()),
+                            .phase = phase_names[static_cast<std::size_t>(held.shard->phase())],
                             .next = std::max<Offset>(0, held.shard->next()),
                             .lag = log_.lag(p, held.shard->next()),
                             .to_replay = held.shard->to_replay(),

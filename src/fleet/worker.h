@@ -14,7 +14,6 @@
 #include "fleet/log.h"
 #include "fleet/shard.h"
 #include "fleet/snapshot_cache.h"
-#include "fleet/tally.h"
 #include "fleet/transactor.h"
 #include "fleet/worker_status.h"
 #include "stores/spill.h"
@@ -59,7 +58,6 @@ class Worker final : private GroupListener {
   WorkerStatus status();
   /// The models of a partition; nullptr if it is not this worker's, or not live yet.
   Shard* live(int partition);
-  bool is_restoring() const;
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -1,8 +1,10 @@
 // How a worker is doing: for `fleet status`, and for Prometheus.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -66,5 +68,41 @@ double microseconds(double seconds);
 
 /// As monitor/status.h writes a stream's; with kalstream_fleet_ before every name.
 std::string prometheus_text(const WorkerStatus& status);
+
+inline double seconds(std::chrono::steady_clock::duration d) {
+  return std::chrono::duration<double>(d).count();
+}
+
+/// What a worker has done, counted.
+class Tally {
+ public:
+  void count_answer(std::string_view key, double seconds);
+  /// Inputs of all partitions, answered or taken again, in so much time.
+  void count_work(std::size_t inputs, double seconds);
+  void count_restore(double seconds, std::uint64_t replayed);
+  void count_messages(std::span<const Message> given_to_be_committed);
+
+  /// Once a second; then rates are those of that second.
+  bool a_second_has_passed();
+  void forget_slow() { counted_.slowest.clear(); }
+
+  double seconds_per_input() const { return seconds_per_input_; }  ///< lately; 0: not known yet
+  bool is_busy() const { return is_busy_; }  ///< more than half of the last second
+
+  /// What is counted here; the rest is left open.
+  WorkerStatus status() const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  const Clock::time_point started_ = Clock::now();
+  Clock::time_point second_begun_ = started_;
+  std::uint64_t inputs_before_ = 0;  // this second
+  double busy_seconds_ = 0;          // of this second
+  double seconds_per_input_ = 0;
+  bool is_busy_ = false;
+  LatencyHistogram work_;
+  WorkerStatus counted_;  // its slowest keys: the slowest first
+};
 
 }  // namespace kalstream::fleet

@@ -289,9 +289,8 @@ TEST(FleetWorker, BeginsWithTheSnapshotsOnItsDisk) {
         "UPDATE snapshots SET chain = '00000000000000aa'"}) {
     told.take();
     {
-      const DatabaseFiles files(System::real());
       for (int p = 0; p < partitions; ++p)
-        Database(folder.path / ("snapshots-" + std::to_string(p) + ".db"), files).run(damage);
+        Database(folder.path / ("snapshots-" + std::to_string(p) + ".db")).run(damage);
     }
     const auto of_another = cache("another");
     EXPECT_GT(states_read(broker, options, further), 40u) << damage;

@@ -34,12 +34,13 @@ bool is_own_origin(std::string_view origin, std::string_view host) {
   return at != origin.npos && same_name(origin.substr(at + 3), host);
 }
 
-}  // namespace
-
+/// Asked for without a token as well: nothing is told there.
 bool is_open(const Request& request) {
   const std::string& path = request.path;
   return path == "/" || path == "/healthz" || path == "/readyz" || path == "/openapi.json";
 }
+
+}  // namespace
 
 std::optional<Response> Guard::refuse(const Request& request, Clock::time_point now) {
   if (!knows_host(request.host))

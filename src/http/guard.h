@@ -44,7 +44,4 @@ class Guard {
   std::unordered_map<std::string, Bucket> buckets_;
 };
 
-/// Asked for without a token as well: nothing is told there.
-bool is_open(const Request& request);
-
 }  // namespace kalstream::http

@@ -53,21 +53,17 @@ std::string client_of(MHD_Connection* connection) {
   return text.data();
 }
 
-void delete_text(void* text) { delete static_cast<std::string*>(text); }
-void delete_shared(void* text) { delete static_cast<std::shared_ptr<const std::string>*>(text); }
-
 MHD_Response* response_of(Response& from) {
-  if (from.shared_body) {
-    auto* text = new std::shared_ptr<const std::string>(std::move(from.shared_body));
-    const MHD_IoVec part{(*text)->data(), (*text)->size()};
-    return MHD_create_response_from_iovec(&part, 1, delete_shared, text);
-  }
-  if (from.body.size() < worth_no_copy)
+  using Shared = std::shared_ptr<const std::string>;
+  if (!from.shared_body && from.body.size() < worth_no_copy)
     return MHD_create_response_from_buffer(from.body.size(), from.body.data(),
                                            MHD_RESPMEM_MUST_COPY);
-  auto* text = new std::string(std::move(from.body));
-  const MHD_IoVec part{text->data(), text->size()};
-  return MHD_create_response_from_iovec(&part, 1, delete_text, text);
+  if (!from.shared_body)
+    from.shared_body = std::make_shared<const std::string>(std::move(from.body));
+  auto* text = new Shared(std::move(from.shared_body));
+  const MHD_IoVec part{(*text)->data(), (*text)->size()};
+  return MHD_create_response_from_iovec(
+      &part, 1, [](void* sent) { delete static_cast<Shared*>(sent); }, text);
 }
 
 void add_headers(MHD_Response* to, const Response& from) {

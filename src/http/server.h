@@ -87,9 +87,6 @@ class Server {
   /// Nobody new is let in; requests under way are answered. Waits until they are, or for so long.
   void stop(std::chrono::milliseconds most);
 
-  /// That are under way, but for streams of events.
-  std::size_t requests() const { return requests_; }
-
  private:
   struct Link;
   struct Calls;  // from libmicrohttpd
@@ -101,7 +98,7 @@ class Server {
   Guard guard_;
   std::uint16_t port_ = 0;
   std::atomic<std::size_t> bodies_{0};
-  std::atomic<std::size_t> requests_{0};
+  std::atomic<std::size_t> requests_{0};  // under way, but for streams of events
   std::atomic<bool> stopping_{false};
   mutable std::mutex mutex_;  // of what follows
   std::unordered_set<Link*> links_;

@@ -24,15 +24,15 @@ Configuration reads_committed(Configuration configuration) {
 
 }  // namespace
 
-void Consumer::prepare(rd_kafka_conf_t* conf) {
-  rd_kafka_conf_set_rebalance_cb(conf, [](rd_kafka_t*, rd_kafka_resp_err_t code,
-                                          rd_kafka_topic_partition_list_t* list, void* client) {
-    static_cast<Consumer*>(static_cast<Client*>(client))->rebalance(code, list);
-  });
-}
-
 Consumer::Consumer(Configuration configuration, Say say)
-    : Client(Kind::consumer, reads_committed(std::move(configuration)), std::move(say), &prepare) {
+    : Client(Kind::consumer, reads_committed(std::move(configuration)), std::move(say),
+             [](rd_kafka_conf_t* conf) {
+               rd_kafka_conf_set_rebalance_cb(
+                   conf, [](rd_kafka_t*, rd_kafka_resp_err_t code,
+                            rd_kafka_topic_partition_list_t* list, void* client) {
+                     static_cast<Consumer*>(static_cast<Client*>(client))->rebalance(code, list);
+                   });
+             }) {
   require(rd_kafka_poll_set_consumer(handle()), "Kafka's consumer cannot be started");
 }
 
@@ -125,9 +125,8 @@ GroupMetadata Consumer::group_metadata() const {
   return GroupMetadata(rd_kafka_consumer_group_metadata(handle()));
 }
 
-bool Consumer::close(Milliseconds timeout) {
-  if (closing_) return rd_kafka_consumer_closed(handle()) != 0;
-  closing_ = true;
+void Consumer::close(Milliseconds timeout) {
+  if (std::exchange(closing_, true)) return;
   const auto deadline = Steady::now() + timeout;
   // In steps, since the call that does it all at once may wait for ever.
   const Queue queue(rd_kafka_queue_new(handle()));
@@ -136,9 +135,7 @@ bool Consumer::close(Milliseconds timeout) {
     if (rd_kafka_message_t* const rest =
             rd_kafka_consume_queue(queue.get(), std::min(100, milliseconds_until(deadline))))
       rd_kafka_message_destroy(rest);
-  const bool closed = rd_kafka_consumer_closed(handle()) != 0;
   rethrow();
-  return closed;
 }
 
 // ---- What a topic holds, and no more.

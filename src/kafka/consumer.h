@@ -34,9 +34,8 @@ class Consumer : public Client {
 
   /// Joins the group. The listener must outlive the consumer.
   void subscribe(const std::vector<std::string>& topics, RebalanceListener& listener);
-  /// From the moment it is called no partition is accepted. True if the group has been left in
-  /// time.
-  bool close(Milliseconds timeout);
+  /// Leaves the group, as far as that can be done in time: no partition is accepted any more.
+  void close(Milliseconds timeout);
   /// What partitions it has are not its own any more, though nobody has told it.
   bool assignment_lost() const;
   /// Partitions come and go one by one (cooperative), instead of all at once.
@@ -61,7 +60,6 @@ class Consumer : public Client {
  private:
   void rebalance(int code, rd_kafka_topic_partition_list_t* list);
   void rethrow();
-  static void prepare(rd_kafka_conf_t* conf);
 
   RebalanceListener* listener_ = nullptr;
   bool closing_ = false;

@@ -41,10 +41,6 @@ std::vector<TopicPartition> from_list(const rd_kafka_topic_partition_list_t& lis
   return partitions;
 }
 
-std::string Message::topic() const { return rd_kafka_topic_name(message_->rkt); }
-std::int32_t Message::partition() const { return message_->partition; }
-std::int64_t Message::offset() const { return message_->offset; }
-
 std::int64_t Message::timestamp_ms() const {
   rd_kafka_timestamp_type_t type{};
   return rd_kafka_message_timestamp(message_.get(), &type);
@@ -80,8 +76,6 @@ std::optional<std::string_view> Message::header(const char* name) const {
     return {};
   return text_of(value, size);
 }
-
-bool Message::is_end() const { return message_->err == RD_KAFKA_RESP_ERR__PARTITION_EOF; }
 
 std::int32_t partition_of(std::string_view key, std::int32_t partitions) {
   // MurmurHash2, 32 bits, with the seed of Kafka's clients in Java.

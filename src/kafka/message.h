@@ -1,16 +1,41 @@
 // What is read from a topic, and what is written to one.
 #pragma once
 
+#include <librdkafka/rdkafka.h>
+
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "kafka/handles.h"
-
 namespace kalstream::kafka {
+
+// ---- Owners of what librdkafka's C functions give and take.
+
+template <auto destroy>
+struct DestroyBy {
+  template <typename T>
+  void operator()(T* t) const {
+    destroy(t);
+  }
+};
+
+template <typename T, auto destroy>
+using Owner = std::unique_ptr<T, DestroyBy<destroy>>;
+
+using PartitionList = Owner<rd_kafka_topic_partition_list_t, rd_kafka_topic_partition_list_destroy>;
+using Queue = Owner<rd_kafka_queue_t, rd_kafka_queue_destroy>;
+using TopicHandle = Owner<rd_kafka_topic_t, rd_kafka_topic_destroy>;
+using Error = Owner<rd_kafka_error_t, rd_kafka_error_destroy>;
+
+/// The group a consumer is a member of, at one moment: what a transaction's offsets belong to.
+using GroupMetadata =
+    Owner<rd_kafka_consumer_group_metadata_t, rd_kafka_consumer_group_metadata_destroy>;
+
+// ---- Messages and their places.
 
 /// A place in a topic. With `metadata` an offset to be committed, or one that was.
 struct TopicPartition {
@@ -40,9 +65,9 @@ class Message {
  public:
   explicit Message(rd_kafka_message_t* message) : message_(message) {}
 
-  std::string topic() const;
-  std::int32_t partition() const;
-  std::int64_t offset() const;
+  std::string topic() const { return rd_kafka_topic_name(message_->rkt); }
+  std::int32_t partition() const { return message_->partition; }
+  std::int64_t offset() const { return message_->offset; }
   std::int64_t timestamp_ms() const;  ///< −1: it has none
   std::optional<std::string_view> key() const;
   std::optional<std::string_view> value() const;  ///< null: a tombstone
@@ -52,7 +77,7 @@ class Message {
 
   /// No message: its partition has been read up to offset(), where it ended at that moment. Only
   /// with enable.partition.eof=true.
-  bool is_end() const;
+  bool is_end() const { return message_->err == RD_KAFKA_RESP_ERR__PARTITION_EOF; }
 
  private:
   Owner<rd_kafka_message_t, rd_kafka_message_destroy> message_;

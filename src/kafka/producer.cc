@@ -10,16 +10,14 @@ int as_ms(Milliseconds time) { return static_cast<int>(time.count()); }
 
 }  // namespace
 
-void Producer::prepare(rd_kafka_conf_t* conf) {
-  rd_kafka_conf_set_dr_msg_cb(
-      conf, [](rd_kafka_t*, const rd_kafka_message_t* message, void* client) {
-        static_cast<Producer*>(static_cast<Client*>(client))->report(*message);
-      });
-}
-
 Producer::Producer(Configuration configuration, Delivered delivered, Say say)
     : Client(Kind::producer, configuration.set("enable.idempotence", "true"), std::move(say),
-             &prepare),
+             [](rd_kafka_conf_t* conf) {
+               rd_kafka_conf_set_dr_msg_cb(
+                   conf, [](rd_kafka_t*, const rd_kafka_message_t* message, void* client) {
+                     static_cast<Producer*>(static_cast<Client*>(client))->report(*message);
+                   });
+             }),
       delivered_(std::move(delivered)) {}
 
 Producer::~Producer() {

@@ -44,7 +44,6 @@ class Producer : public Client {
   bool flush(Milliseconds timeout);
 
  private:
-  static void prepare(rd_kafka_conf_t* conf);
   void report(const rd_kafka_message_t& message);
   void rethrow();
 

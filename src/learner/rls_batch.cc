@@ -145,7 +145,6 @@ using RowsOfGroup = std::array<std::size_t, width>;
 template <class Work>
 void RlsBatch::State::for_groups(std::size_t count, const std::size_t* which,
                                  std::span<const double> X, const Work& work_on) {
-  require_size("X", X.size(), count * n);
   const FlushDenormals while_running;
   const auto number = [which](std::size_t k) { return which == nullptr ? k : which[k]; };
   std::array<const double*, width> row{};
@@ -232,6 +231,7 @@ std::vector<double> RlsBatch::weights(std::size_t model) const {
 
 void RlsBatch::State::predict(std::size_t count, const std::size_t* which,
                               std::span<const double> X, std::span<double> d_hat) {
+  require_size("X", X.size(), count * n);
   require_size("d_hat", d_hat.size(), count);
   const kernels::RlsRules by = rules();
   for_groups(count, which, X, [&](std::size_t group, const RowsOfGroup& rows_of) {
@@ -245,6 +245,7 @@ void RlsBatch::State::predict(std::size_t count, const std::size_t* which,
 RlsBatch::Report RlsBatch::State::learn(std::size_t count, const std::size_t* which,
                                         std::span<const double> X, std::span<const double> d,
                                         std::span<double> d_hat, std::span<StepStatus> status) {
+  require_size("X", X.size(), count * n);
   require_size("d", d.size(), count);
   if (!d_hat.empty()) require_size("d_hat", d_hat.size(), count);
   if (!status.empty()) require_size("status", status.size(), count);

@@ -261,11 +261,12 @@ std::string prometheus_text(const StreamStatus& status) {
   return writer.text();
 }
 
-std::string prometheus_text_of_all(const std::vector<NamedStatus>& streams) {
+std::string prometheus_text_of_all(
+    const std::vector<std::pair<std::string, StreamStatus>>& streams) {
   MetricsWriter writer(prefix);
-  for (const NamedStatus& stream : streams) {
-    writer.set_stream(stream.name);
-    write(writer, stream.status);
+  for (const auto& [name, status] : streams) {
+    writer.set_stream(name);
+    write(writer, status);
   }
   return writer.text();
 }

@@ -10,12 +10,13 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "engine/class_scores.h"
 #include "engine/running_score.h"
 #include "monitor/latency.h"
-#include "monitor/warning.h"
+#include "monitor/notices.h"
 
 namespace kalstream {
 
@@ -82,11 +83,8 @@ struct StreamStatus {
 std::string prometheus_text(const StreamStatus& status);
 
 /// The same of several streams, each with its name as the label `stream`.
-struct NamedStatus {
-  std::string name;
-  StreamStatus status;
-};
-std::string prometheus_text_of_all(const std::vector<NamedStatus>& streams);
+std::string prometheus_text_of_all(
+    const std::vector<std::pair<std::string, StreamStatus>>& streams);
 
 /// Of metrics: all series of a family follow one after the other.
 struct MetricFamily {

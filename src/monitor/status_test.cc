@@ -233,9 +233,7 @@ TEST(Prometheus, OneOfManyStreamsCanBeRead) {
   a.expert_weights = {0.5};
   StreamStatus b;
   b.lines_read = 4;
-  const Metrics all =
-      parse_prometheus(prometheus_text_of_all({{.name = "pump \"1\"", .status = a},  //
-                                               {.name = "pump", .status = b}}));
+  const Metrics all = parse_prometheus(prometheus_text_of_all({{"pump \"1\"", a}, {"pump", b}}));
   EXPECT_EQ(streams_in(all), (std::vector<std::string>{"pump \"1\"", "pump"}));
   EXPECT_EQ(metrics_of(all, "pump \"1\"")["kalstream_lines_read_total"], 3);
   const StreamStatus read = status_of(metrics_of(all, "pump \"1\""));

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <string_view>
 
 #include "view/progress.h"
 #include "view/table.h"
@@ -18,27 +19,20 @@ using view::format_count;
 using view::format_number;
 using view::format_seconds;
 
-enum class Style { plain, label, strong, good, alarm };
-
-constexpr const char* escape_of(Style style) {
-  switch (style) {
-    case Style::label:
-      return "\x1b[2m";
-    case Style::strong:
-      return "\x1b[1m";
-    case Style::good:
-      return "\x1b[36m";
-    case Style::alarm:
-      return "\x1b[1;33m";
-    default:
-      return "";
-  }
-}
+/// As escape sequences.
+namespace style {
+constexpr std::string_view plain = "";
+constexpr std::string_view label = "\x1b[2m";
+constexpr std::string_view strong = "\x1b[1m";
+constexpr std::string_view good = "\x1b[36m";
+constexpr std::string_view alarm = "\x1b[1;33m";
+}  // namespace style
+using Style = std::string_view;
 
 /// A line in pieces: widths are known before escape sequences come in.
 class Row {
  public:
-  Row& add(std::string text, Style style = Style::plain) {
+  Row& add(std::string text, Style style = style::plain) {
     width_ += display_width(text);
     pieces_.push_back({std::move(text), style});
     return *this;
@@ -48,7 +42,7 @@ class Row {
     return add(std::string(std::max(column, width_ + gap) - width_, ' '));
   }
   /// So that it ends at this column.
-  Row& right(const std::string& text, std::size_t column, Style style = Style::plain) {
+  Row& right(const std::string& text, std::size_t column, Style style = style::plain) {
     const std::size_t own = display_width(text);
     to(column > own ? column - own : 0, width_ == 0 ? 0 : 1);
     return add(text, style);
@@ -67,8 +61,8 @@ class Row {
     for (const Piece& piece : pieces_) {
       // A piece that does not fit ends in "…", one column before the end if need be.
       const std::string part = view::shorten(piece.text, left);
-      const bool styled = colours && piece.style != Style::plain;
-      line += styled ? escape_of(piece.style) + part + "\x1b[0m" : part;
+      const bool styled = colours && !piece.style.empty();
+      line += styled ? std::string(piece.style) + part + "\x1b[0m" : part;
       left -= display_width(part);
     }
     while (line.ends_with(' ')) line.pop_back();
@@ -96,7 +90,7 @@ std::string percent(double share) {
 }
 
 Row labelled(const std::string& label) {
-  return Row().to(label_column, 0).add(label, Style::label);
+  return Row().to(label_column, 0).add(label, style::label);
 }
 /// For a text after it.
 Row row_of(const std::string& label) { return labelled(label).to(value_column); }
@@ -109,27 +103,25 @@ std::string grouped(std::uint64_t count) {
   return digits;
 }
 
-/// A count; one that should be zero stands out if it is not.
-Row count_row(const std::string& label, std::uint64_t count, bool bad = false) {
-  const Style style = bad && count > 0 ? Style::alarm : Style::plain;
-  return labelled(label).right(grouped(count), number_end, style);
-}
+/// Of a number that should be zero.
+Style alarm_if(bool is) { return is ? style::alarm : style::plain; }
 
 std::vector<Row> counts(const StreamStatus& s) {
   std::vector<Row> rows;
-  Row samples = labelled("samples").right(grouped(s.samples_predicted), number_end, Style::strong);
+  const auto add = [&](const char* label, std::uint64_t count, Style style) -> Row& {
+    return rows.emplace_back(labelled(label).right(grouped(count), number_end, style));
+  };
+  Row& samples = add("samples", s.samples_predicted, style::strong);
   if (!std::isnan(s.samples_per_second))
-    samples.add(fmt::format("  {} /s", format_count(s.samples_per_second)), Style::good);
-  rows.push_back(samples);
-  rows.push_back(count_row("learnt", s.targets_learnt));
-  rows.push_back(count_row("missing", s.targets_missing));
-  Row pending = count_row("pending", s.labels_pending);
+    samples.add(fmt::format("  {} /s", format_count(s.samples_per_second)), style::good);
+  add("learnt", s.targets_learnt, style::plain);
+  add("missing", s.targets_missing, style::plain);
+  Row& pending = add("pending", s.labels_pending, style::plain);
   if (s.labels_late > 0)
     pending.add(fmt::format("  {} late", format_count(static_cast<double>(s.labels_late))),
-                Style::alarm);
-  rows.push_back(pending);
-  rows.push_back(count_row("refused", s.lines_refused, true));
-  if (s.anomalies > 0) rows.push_back(count_row("anomalies", s.anomalies, true));
+                style::alarm);
+  add("refused", s.lines_refused, alarm_if(s.lines_refused > 0));
+  if (s.anomalies > 0) add("anomalies", s.anomalies, style::alarm);
   return rows;
 }
 
@@ -137,30 +129,30 @@ std::vector<Row> errors(const StreamStatus& s) {
   constexpr std::size_t all = 18;
   constexpr std::size_t recent = 28;
   std::vector<Row> rows;
-  rows.push_back(Row().right("all", all, Style::label).right("recent", recent, Style::label));
+  rows.push_back(Row().right("all", all, style::label).right("recent", recent, style::label));
   const auto add = [&](const std::string& label, double a, double b, Style style) {
     rows.push_back(Row()
-                       .add(label, Style::label)
+                       .add(label, style::label)
                        .right(format_number(a), all, style)
                        .right(format_number(b), recent, style));
   };
   if (!std::isnan(s.classes.log_loss)) {
-    add("log loss", s.classes.log_loss, s.classes.recent_log_loss, Style::strong);
-    add("accuracy", s.classes.accuracy, s.classes.recent_accuracy, Style::plain);
+    add("log loss", s.classes.log_loss, s.classes.recent_log_loss, style::strong);
+    add("accuracy", s.classes.accuracy, s.classes.recent_accuracy, style::plain);
   } else {
-    add("NSE", s.errors.nse, s.recent_errors.nse, Style::strong);
-    add("RMSE", s.errors.rmse, s.recent_errors.rmse, Style::plain);
-    add("MAE", s.errors.mae, s.recent_errors.mae, Style::plain);
+    add("NSE", s.errors.nse, s.recent_errors.nse, style::strong);
+    add("RMSE", s.errors.rmse, s.recent_errors.rmse, style::plain);
+    add("MAE", s.errors.mae, s.recent_errors.mae, style::plain);
   }
   if (!std::isnan(s.coverage_nominal)) {
     // Misses twice or half as often as they should are worth a look.
     const double ratio = (1 - s.coverage_recent) / (1 - s.coverage_nominal);
     const bool off = ratio > 2 || ratio < 0.5;
     rows.push_back(Row()
-                       .add("coverage", Style::label)
+                       .add("coverage", style::label)
                        .right(percent(s.coverage), all)
-                       .right(percent(s.coverage_recent), recent, off ? Style::alarm : Style::plain)
-                       .add(fmt::format("  of {:.4g} %", 100 * s.coverage_nominal), Style::label));
+                       .right(percent(s.coverage_recent), recent, alarm_if(off))
+                       .add(fmt::format("  of {:.4g} %", 100 * s.coverage_nominal), style::label));
   }
   return rows;
 }
@@ -195,16 +187,16 @@ Row history(const TopContext& context, std::size_t width) {
   }
   if (n < 2 || !(low <= high)) return {};
   return row_of("recent RMSE")
-      .add(sparkline(past, room), Style::good)
+      .add(sparkline(past, room), style::good)
       .add(fmt::format("  {} to {}", format_number(low, 3), format_number(high, 3)))
       .add(fmt::format(" in {}", format_seconds(context.every * static_cast<double>(n - 1))),
-           Style::label);
+           style::label);
 }
 
 Row latency(const LatencySummary& l) {
   Row row = row_of("latency");
   const auto add = [&](const char* name, double seconds) {
-    row.add(name, Style::label).add(" " + format_seconds(seconds) + "  ");
+    row.add(name, style::label).add(" " + format_seconds(seconds) + "  ");
   };
   add("p50", l.p50);
   add("p90", l.p90);
@@ -214,38 +206,49 @@ Row latency(const LatencySummary& l) {
   return row;
 }
 
-/// "12 written", where the number stands out if it should be zero and is not.
-void add_count(Row& row, std::uint64_t count, const std::string& what, bool bad = false) {
-  row.add(format_count(static_cast<double>(count)), bad && count > 0 ? Style::alarm : Style::plain)
-      .add(" " + what + "   ", Style::label);
+/// A number, or nothing, with what it is of.
+struct Part {
+  std::string number;
+  std::string what;
+  Style style = style::plain;
+};
+Part counted(std::uint64_t count, const std::string& what, Style style = style::plain) {
+  return {format_count(static_cast<double>(count)), what, style};
+}
+
+/// "12 written   0 failed"
+Row row_of(const std::string& label, const std::vector<Part>& parts) {
+  Row row = row_of(label);
+  for (const Part& part : parts)
+    row.add(part.number, part.style).add(" " + part.what + "   ", style::label);
+  return row;
 }
 
 Row updates(const StreamStatus& s) {
-  Row row = row_of("updates");
-  add_count(row, s.updates_gated, "gated");
-  add_count(row, s.updates_rejected, "rejected", true);
+  Row row = row_of("updates",
+                   {counted(s.updates_gated, "gated"),
+                    counted(s.updates_rejected, "rejected", alarm_if(s.updates_rejected > 0))});
   if (!std::isnan(s.covariance_trace))
-    row.add("Tr P ", Style::label).add(format_number(s.covariance_trace));
+    row.add("Tr P ", style::label).add(format_number(s.covariance_trace));
   return row;
 }
 
 Row checkpoints(const StreamStatus& s) {
-  Row row = row_of("checkpoints");
-  add_count(row, s.checkpoints_written, "written");
-  add_count(row, s.checkpoint_failures, "failed", true);
+  std::vector<Part> parts = {
+      counted(s.checkpoints_written, "written"),
+      counted(s.checkpoint_failures, "failed", alarm_if(s.checkpoint_failures > 0))};
   if (!std::isnan(s.seconds_since_checkpoint))
-    row.add(format_seconds(std::floor(s.seconds_since_checkpoint))).add(" ago", Style::label);
-  return row;
+    parts.push_back({format_seconds(std::floor(s.seconds_since_checkpoint)), "ago"});
+  return row_of("checkpoints", parts);
 }
 
 Row models(const StreamStatus& s) {
-  Row row = row_of("models");
-  add_count(row, s.models_in_memory, "in memory");
-  if (s.models_packed > 0) add_count(row, s.models_packed, "packed");
-  add_count(row, s.models_on_disk, "on disk");
-  add_count(row, s.evictions, "evicted");
-  if (s.resident_bytes > 0) row.add(format_bytes(s.resident_bytes)).add(" resident", Style::label);
-  return row;
+  std::vector<Part> parts = {counted(s.models_in_memory, "in memory")};
+  if (s.models_packed > 0) parts.push_back(counted(s.models_packed, "packed"));
+  parts.push_back(counted(s.models_on_disk, "on disk"));
+  parts.push_back(counted(s.evictions, "evicted"));
+  if (s.resident_bytes > 0) parts.push_back({format_bytes(s.resident_bytes), "resident"});
+  return row_of("models", parts);
 }
 
 Row warnings(const StreamStatus& s) {
@@ -255,10 +258,10 @@ Row warnings(const StreamStatus& s) {
     if (s.warnings[k] == 0) continue;
     std::string name = to_string(static_cast<Warning>(k));
     std::ranges::replace(name, '_', ' ');
-    row.add(format_count(static_cast<double>(s.warnings[k])), Style::alarm).add(" " + name + "   ");
+    row.add(format_count(static_cast<double>(s.warnings[k])), style::alarm).add(" " + name + "   ");
     any = true;
   }
-  if (!any) row.add("none", Style::label);
+  if (!any) row.add("none", style::label);
   return row;
 }
 
@@ -293,19 +296,19 @@ void add_experts(std::vector<Row>& rows, const StreamStatus& s, std::size_t widt
                        .right(fmt::format("{:.3f}", weight), bar_start - 2)
                        .to(bar_start)
                        .add(view::filled_bar(std::abs(weight) / full, bar_width),
-                            weight < 0 ? Style::label : Style::good));
+                            weight < 0 ? style::label : style::good));
   }
   if (shown < n) rows.push_back(labelled(fmt::format("{} more", n - shown)));
 }
 
 Row title(const StreamStatus& s, const TopContext& context, std::size_t width) {
   Row row;
-  row.add("kalstream", Style::strong).add("  " + view::one_line(s.learner), Style::strong);
-  if (!s.version.empty()) row.add("  " + view::one_line(s.version), Style::label);
+  row.add("kalstream", style::strong).add("  " + view::one_line(s.learner), style::strong);
+  if (!s.version.empty()) row.add("  " + view::one_line(s.version), style::label);
   if (!std::isnan(s.uptime_seconds))
-    row.add("  up ", Style::label).add(format_seconds(std::floor(s.uptime_seconds)));
+    row.add("  up ", style::label).add(format_seconds(std::floor(s.uptime_seconds)));
   const std::string source = view::one_line(context.source);
-  if (row.width() + 2 + display_width(source) <= width) row.right(source, width, Style::label);
+  if (row.width() + 2 + display_width(source) <= width) row.right(source, width, style::label);
   return row;
 }
 
@@ -315,7 +318,7 @@ std::vector<std::string> top_view(const StreamStatus& status, const TopContext& 
                                   std::size_t width, std::size_t height) {
   std::vector<Row> rows;
   rows.push_back(title(status, context, width));
-  rows.push_back(Row().add(view::one_line(context.trouble), Style::alarm));
+  rows.push_back(Row().add(view::one_line(context.trouble), style::alarm));
   add_columns(rows, counts(status), errors(status), width);
   rows.emplace_back();
   if (Row row = history(context, width); !row.empty()) rows.push_back(std::move(row));

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "monitor/warning.h"
+#include "monitor/notices.h"
 
 namespace kalstream {
 

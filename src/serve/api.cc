@@ -6,6 +6,7 @@
 #include <charconv>
 #include <limits>
 
+#include "core/envelope.h"
 #include "monitor/status.h"
 #include "page/live_page.h"
 #include "serve/json_text.h"
@@ -18,13 +19,22 @@ namespace {
 using http::Request;
 using http::Response;
 
-Response response_of(const Refusal& refusal) {
-  return http::error(refusal.status(), refusal.code(), refusal.what());
+/// The answer when a stream has done what was asked: `response`, unless it refuses.
+void answer(http::Exchange& exchange, const Refusal* refusal, Response response) {
+  exchange.answer(refusal == nullptr
+                      ? std::move(response)
+                      : http::error(refusal->status, refusal->code, refusal->what()));
 }
+
+constexpr const char* no_more = "the stream could not be made, or was deleted meanwhile: ask again";
 
 Response json(std::string body, unsigned status = 200) {
   body += '\n';
   return {.status = status, .body = std::move(body)};
+}
+
+Response described(const Board& board, unsigned status = 200) {
+  return json(board.stream_json(Board::Detail::all), status);
 }
 
 Response text(std::string body, unsigned status = 200) {
@@ -136,7 +146,7 @@ std::string forecast_json(const Foresight& said, std::size_t outputs) {
 
 ServedStream::Done answer_with(const std::shared_ptr<http::Exchange>& exchange, Response response) {
   return [exchange, response = std::move(response)](const Refusal* refusal) {
-    exchange->answer(refusal == nullptr ? response : response_of(*refusal));
+    answer(*exchange, refusal, response);
   };
 }
 
@@ -162,15 +172,40 @@ Api::Api(const Boards& boards, Service* service, Events& events, WorkThreads& th
 const std::vector<Api::Route>& Api::table() {
   static const std::vector<Route> routes = {
       {"GET", "/", &Api::page},
-      {"GET", "/healthz", &Api::healthz},
-      {"GET", "/readyz", &Api::readyz},
+      {"GET", "/healthz", [](Api&, const Exchange& exchange) { exchange->answer(text("ok\n")); }},
+      {"GET", "/readyz",
+       [](Api& api, const Exchange& exchange) {
+         const bool ready = api.service_ == nullptr || api.service_->is_ready();
+         exchange->answer(ready ? text("ready\n") : text("streams are being opened\n", 503));
+       }},
       {"GET", "/metrics", &Api::metrics},
-      {"GET", "/openapi.json", &Api::openapi},
-      {"GET", "/api/v1/streams", &Api::list},
-      {"GET", "/api/v1/streams/{name}", &Api::describe},
+      {"GET", "/openapi.json",
+       [](Api&, const Exchange& exchange) {
+         exchange->answer({.body = std::string(openapi_json())});
+       }},
+      {"GET", "/api/v1/streams",
+       [](Api& api, const Exchange& exchange) {
+         exchange->answer(json(api.boards_.streams_json()));
+       }},
+      {"GET", "/api/v1/streams/{name}",
+       [](Api& api, const Exchange& exchange) {
+         exchange->answer(described(*api.board_of(exchange)));
+       }},
       {"PUT", "/api/v1/streams/{name}", &Api::make, true},
-      {"DELETE", "/api/v1/streams/{name}", &Api::remove, true},
-      {"POST", "/api/v1/streams/{name}/reset", &Api::reset, true},
+      {"DELETE", "/api/v1/streams/{name}",
+       [](Api& api, const Exchange& exchange) {
+         api.service_->remove(stream_name(exchange->request()),
+                              answer_with(exchange, {.status = 204}));
+       },
+       true},
+      {"POST", "/api/v1/streams/{name}/reset",
+       [](Api& api, const Exchange& exchange) {
+         const auto stream = api.stream_of(exchange);
+         stream->reset([exchange, stream](const Refusal* refusal) {
+           answer(*exchange, refusal, described(stream->board()));
+         });
+       },
+       true},
       {"POST", "/api/v1/streams/{name}/samples", &Api::samples, true},
       {"POST", "/api/v1/streams/{name}/forecast", &Api::forecast, true},
       {"GET", "/api/v1/streams/{name}/snapshot", &Api::snapshot, true},
@@ -203,9 +238,9 @@ void Api::handle(const Exchange& exchange) {
       continue;
     }
     try {
-      (this->*route.handler)(exchange);
+      route.handler(*this, exchange);
     } catch (const Refusal& refusal) {
-      exchange->answer(response_of(refusal));
+      answer(*exchange, &refusal, {});
     } catch (const std::invalid_argument& error) {
       exchange->answer(http::error(422, "bad_options", error.what()));
     } catch (const std::exception& error) {
@@ -282,33 +317,16 @@ void Api::page(const Exchange& exchange) {
   exchange->answer(std::move(response));
 }
 
-void Api::healthz(const Exchange& exchange) { exchange->answer(text("ok\n")); }
-
-void Api::readyz(const Exchange& exchange) {
-  const bool ready = service_ == nullptr || service_->is_ready();
-  exchange->answer(ready ? text("ready\n") : text("streams are being opened\n", 503));
-}
-
 void Api::metrics(const Exchange& exchange) {
   later(exchange, [this] {
-    std::vector<NamedStatus> all;
+    std::vector<std::pair<std::string, StreamStatus>> all;
     for (const auto& board : boards_.boards()) all.push_back({board->name(), board->status()});
     return Response{.content_type = "text/plain; version=0.0.4; charset=utf-8",
                     .body = prometheus_text_of_all(all)};
   });
 }
 
-void Api::openapi(const Exchange& exchange) {
-  exchange->answer({.body = std::string(openapi_json())});
-}
-
 // ---- Streams.
-
-void Api::list(const Exchange& exchange) { exchange->answer(json(boards_.streams_json())); }
-
-void Api::describe(const Exchange& exchange) {
-  exchange->answer(json(board_of(exchange)->stream_json(Board::Detail::all)));
-}
 
 void Api::make(const Exchange& exchange) {
   const Request& request = exchange->request();
@@ -318,26 +336,9 @@ void Api::make(const Exchange& exchange) {
   StreamSettings settings = settings_from_json(request.body.empty() ? "{}" : request.body);
   const bool is_new = service_->find(name) == nullptr;
   service_->make(name, std::move(settings), [this, exchange, name, is_new](const Refusal* refusal) {
-    const auto board = refusal == nullptr ? boards_.board(name) : nullptr;
-    if (refusal != nullptr)
-      exchange->answer(response_of(*refusal));
-    else if (board)
-      exchange->answer(json(board->stream_json(Board::Detail::all), is_new ? 201 : 200));
-    else
-      exchange->answer(http::error(
-          404, "not_found", "the stream could not be made, or was deleted meanwhile: ask again"));
-  });
-}
-
-void Api::remove(const Exchange& exchange) {
-  service_->remove(stream_name(exchange->request()), answer_with(exchange, {.status = 204}));
-}
-
-void Api::reset(const Exchange& exchange) {
-  const auto stream = stream_of(exchange);
-  stream->reset([exchange, stream](const Refusal* refusal) {
-    exchange->answer(refusal == nullptr ? json(stream->board().stream_json(Board::Detail::all))
-                                        : response_of(*refusal));
+    const auto board = boards_.board(name);
+    answer(*exchange, refusal,
+           board ? described(*board, is_new ? 201 : 200) : http::error(404, "not_found", no_more));
   });
 }
 
@@ -347,17 +348,12 @@ void Api::samples(const Exchange& exchange) {
   const Input input = input_of(request);
   const auto stream =
       value(request, "create") == "false" ? stream_of(exchange) : service_->find_or_make(name);
-  if (!stream)
-    throw Refusal(404, "not_found",
-                  "the stream could not be made, or was deleted meanwhile: ask again");
+  if (!stream) throw Refusal(404, "not_found", no_more);
   require_room_for_answers(input, stream->settings(),
                            stream->settings().horizon == 0 ? 1 : stream->board().targets().size());
   stream->take(
       input, exchange, [exchange, kind = input.kind](std::string answers, const Refusal* refusal) {
-        if (refusal != nullptr)
-          exchange->answer(response_of(*refusal));
-        else
-          exchange->answer({.content_type = answer_type(kind), .body = std::move(answers)});
+        answer(*exchange, refusal, {.content_type = answer_type(kind), .body = std::move(answers)});
       });
 }
 
@@ -376,8 +372,7 @@ void Api::forecast(const Exchange& exchange) {
       number(request, "horizon", otherwise, 1, ModelOptions::longest_horizon);
   stream->foresee(value(request, "key"), horizon, inputs, exchange,
                   [exchange](const Foresight& said, std::size_t outputs, const Refusal* refusal) {
-                    exchange->answer(refusal == nullptr ? json(forecast_json(said, outputs))
-                                                        : response_of(*refusal));
+                    answer(*exchange, refusal, json(forecast_json(said, outputs)));
                   });
 }
 
@@ -385,14 +380,10 @@ void Api::snapshot(const Exchange& exchange) {
   stream_of(exchange)->snapshot(
       value(exchange->request(), "key"),
       [exchange](std::optional<Bytes> bytes, const Refusal* refusal) {
-        if (refusal != nullptr) {
-          exchange->answer(response_of(*refusal));
-          return;
-        }
-        std::string body(reinterpret_cast<const char*>(bytes->data()), bytes->size());
-        Response response{.content_type = "application/octet-stream", .body = std::move(body)};
-        response.headers.emplace_back("Content-Disposition", "attachment; filename=\"model.kal\"");
-        exchange->answer(std::move(response));
+        answer(*exchange, refusal,
+               {.content_type = "application/octet-stream",
+                .body = std::string(as_text(bytes.value_or(Bytes()))),
+                .headers = {{"Content-Disposition", "attachment; filename=\"model.kal\""}}});
       });
 }
 

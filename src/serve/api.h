@@ -26,7 +26,7 @@ class Api {
   static std::vector<std::string> routes();
 
  private:
-  using Handler = void (Api::*)(const Exchange&);
+  using Handler = std::function<void(Api&, const Exchange&)>;
   struct Route {
     const char* method;
     const char* path;  // {name} stands for any
@@ -36,15 +36,8 @@ class Api {
   static const std::vector<Route>& table();
 
   void page(const Exchange& exchange);
-  void healthz(const Exchange& exchange);
-  void readyz(const Exchange& exchange);
   void metrics(const Exchange& exchange);
-  void openapi(const Exchange& exchange);
-  void list(const Exchange& exchange);
-  void describe(const Exchange& exchange);
   void make(const Exchange& exchange);
-  void remove(const Exchange& exchange);
-  void reset(const Exchange& exchange);
   void samples(const Exchange& exchange);
   void forecast(const Exchange& exchange);
   void snapshot(const Exchange& exchange);

@@ -9,7 +9,6 @@
 #include "openapi_document.h"
 #include "serve/door.h"
 #include "serve/openapi.h"
-#include "serve/stream_page.h"
 #include "temporary_folder.h"
 
 namespace kalstream::serve {
@@ -34,7 +33,7 @@ class ThreadsServeApi : public testing::Test {
     options.defaults.learner = "rls";
     options.max_streams = 5;
     service_.emplace(options);
-    door_.emplace(server_options(), *service_);
+    door_.emplace(server_options(), *service_, &*service_);
   }
 
   /// Asks, and holds the answer against the document.

@@ -184,7 +184,7 @@ std::string Board::history_json(const View& view, std::size_t most) const {
   append_name(to, "forecast");
   append_forecast(to, forecast, view.target, std::max<std::size_t>(1, targets.size()));
   to += ',';
-  return to.append(end, 1) + '}';
+  return to.append(end, 1) + '}';  // without its brace
 }
 
 std::string Board::models_json(const ModelQuery& query) const {

@@ -24,7 +24,7 @@ std::string event(const char* name, const std::string& data) {
 
 void Events::listen(const std::string& stream, View view, Listener listener) {
   const auto board = stream.empty() ? nullptr : boards_.board(stream);
-  std::string first = ": kalstream\n\n" + streams_event();
+  std::string first = ": kalstream\n\n" + event("streams", boards_.streams_json());
   if (board) first += event("status", board->stream_json(Board::Detail::experts));
   const std::lock_guard lock(mutex_);
   if (channels_.empty()) {
@@ -83,8 +83,6 @@ void Events::send_status(const std::string& stream, Channel& channel) {
     send(channel.listeners, event("status", board->stream_json(Board::Detail::experts)), 1);
 }
 
-std::string Events::streams_event() const { return event("streams", boards_.streams_json()); }
-
 // To all; warnings of any stream to those who do not listen to one.
 void Events::send_streams() {
   const auto boards = boards_.boards();
@@ -104,7 +102,7 @@ void Events::send_streams() {
   for (auto& [name, channel] : channels_)
     if (std::get<0>(name).empty() && events > 0) send(channel.listeners, warnings, events);
   if (std::exchange(streams_since_, now) == now) return;
-  const auto text = std::make_shared<const std::string>(streams_event());
+  const auto text = std::make_shared<const std::string>(event("streams", boards_.streams_json()));
   for (auto& [name, channel] : channels_)
     for (const Listener& listener : channel.listeners) listener->send(text, 1);
 }

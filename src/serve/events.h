@@ -38,7 +38,6 @@ class Events {
   void send_news(const std::string& stream, Channel& channel);
   void send_status(const std::string& stream, Channel& channel);
   void send_streams();
-  std::string streams_event() const;
 
   const Boards& boards_;
   mutable std::mutex mutex_;

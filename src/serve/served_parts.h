@@ -16,10 +16,6 @@ namespace kalstream::serve {
 /// notice.
 inline constexpr float cheap = 300e-6F;  // seconds
 
-inline std::span<const std::byte> bytes_of_text(std::string_view text) {
-  return std::as_bytes(std::span(text));
-}
-
 /// All that is open.
 struct ServedStream::Parts {
   Parts(ServedStream& stream, const std::function<void(const std::string&)>& say);

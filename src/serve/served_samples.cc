@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/envelope.h"
 #include "kalstream/snapshot.h"
 #include "schema/dataset.h"
 #include "schema/rules.h"
@@ -115,7 +116,7 @@ void ServedStream::replay(const Input& input) {
   Parts& p = *parts_;
   try {
     if (input.kind == Input::Kind::put) {
-      p.engine.put_state(std::string(input.key), bytes_of_text(input.body));
+      p.engine.put_state(std::string(input.key), as_bytes(input.body));
     } else if (input.kind == Input::Kind::forget) {
       p.engine.forget(std::string(input.key));
     } else {

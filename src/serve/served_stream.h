@@ -47,16 +47,12 @@ struct StreamSurroundings {
 };
 
 /// What can go wrong with a request, by the status of its answer.
-class Refusal : public std::runtime_error {
- public:
-  Refusal(unsigned status, std::string code, const std::string& message)
-      : std::runtime_error(message), status_(status), code_(std::move(code)) {}
-  unsigned status() const { return status_; }
-  const std::string& code() const { return code_; }
+struct Refusal : std::runtime_error {
+  Refusal(unsigned answer, std::string why, const std::string& message)
+      : std::runtime_error(message), status(answer), code(std::move(why)) {}
 
- private:
-  unsigned status_;
-  std::string code_;
+  unsigned status;
+  std::string code;
 };
 
 /// Everything asked of it is done in the order it was asked, by the service's threads; what it

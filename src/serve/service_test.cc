@@ -44,10 +44,10 @@ std::string outcome(const Ask& ask) {
   auto said = std::make_shared<Awaited<std::string>>();
   try {
     ask([said](const Refusal* refusal) {
-      said->bring(refusal == nullptr ? "fine" : refusal->code());
+      said->bring(refusal == nullptr ? "fine" : refusal->code);
     });
   } catch (const Refusal& refusal) {
-    return refusal.code();
+    return refusal.code;
   }
   return said->get();
 }
@@ -60,7 +60,7 @@ std::string samples(Service& service, const std::string& name, const std::string
   if (!stream) return "not_found";  // what it is kept in could not be made
   stream->take(
       {.kind = kind, .at = 1, .body = *held}, held,
-      [said](std::string text, const Refusal* r) { said->bring(r == nullptr ? text : r->code()); });
+      [said](std::string text, const Refusal* r) { said->bring(r == nullptr ? text : r->code); });
   return said->get();
 }
 

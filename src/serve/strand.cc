@@ -1,9 +1,8 @@
 #include "serve/strand.h"
 
-#include <pthread.h>
-
-#include <csignal>
 #include <utility>
+
+#include "core/quiet_thread.h"
 
 namespace kalstream::serve {
 
@@ -16,12 +15,8 @@ constexpr auto turn = 10ms;
 }  // namespace
 
 WorkThreads::WorkThreads(std::size_t threads) {
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  for (std::size_t k = 0; k < threads; ++k) threads_.emplace_back([this] { work(); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  for (std::size_t k = 0; k < threads; ++k)
+    threads_.push_back(start_quiet_thread([this] { work(); }));
 }
 
 WorkThreads::~WorkThreads() {

@@ -6,10 +6,9 @@
 
 namespace kalstream {
 
-Database::Database(std::filesystem::path path, const DatabaseFiles& files)
-    : path_(std::move(path)) {
+Database::Database(std::filesystem::path path, System& system) : path_(std::move(path)) {
   const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOFOLLOW;
-  if (sqlite3_open_v2(path_.c_str(), &database_, flags, files.name()) != SQLITE_OK) {
+  if (sqlite3_open_v2(path_.c_str(), &database_, flags, system.database_files()) != SQLITE_OK) {
     const std::string why = database_ == nullptr ? "no memory" : sqlite3_errmsg(database_);
     sqlite3_close(database_);
     throw std::runtime_error(path_.string() + ": " + why);
@@ -52,10 +51,6 @@ Database::Statement& Database::Statement::with(int place, std::string_view text)
                           SQLITE_STATIC) != SQLITE_OK)
     database_.fail();
   return *this;
-}
-
-Database::Statement& Database::Statement::with(int place, const Bytes& bytes) {
-  return with(place, std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
 }
 
 Database::Statement& Database::Statement::with(int place, std::int64_t number) {

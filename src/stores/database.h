@@ -2,11 +2,11 @@
 #pragma once
 
 #include <filesystem>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "core/envelope.h"
 #include "engine/ports.h"
 #include "system/system.h"
 
@@ -15,28 +15,11 @@ struct sqlite3_stmt;
 
 namespace kalstream {
 
-/// Goes the way SQLite goes by itself, but asks the System before every step: what can fail there
-/// can fail here.
-class DatabaseFiles {
- public:
-  explicit DatabaseFiles(System& system);
-  ~DatabaseFiles();
-  DatabaseFiles(const DatabaseFiles&) = delete;
-  DatabaseFiles& operator=(const DatabaseFiles&) = delete;
-
-  /// By which SQLite knows it, for as long as it lives.
-  const char* name() const;
-
- private:
-  struct Vfs;
-  std::unique_ptr<Vfs> vfs_;
-};
-
 class Database {
  public:
   /// Creates the file if it is not there. Throws std::runtime_error naming it, as all below do:
   /// StoreError, StoreDamaged if that is what it is.
-  Database(std::filesystem::path path, const DatabaseFiles& files);
+  explicit Database(std::filesystem::path path, System& system = System::real());
   ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
@@ -54,7 +37,7 @@ class Database {
 
     /// Parameters from 1 on; what they refer to must live until reset().
     Statement& with(int place, std::string_view text);
-    Statement& with(int place, const Bytes& bytes);
+    Statement& with(int place, const Bytes& bytes) { return with(place, as_text(bytes)); }
     Statement& with(int place, std::int64_t number);
     /// True: there is a row. Otherwise it is reset.
     bool step();

@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 
 // What was committed, as seen by whoever does not commit.
 struct FolderStore::Committed {
-  Committed(const fs::path& path, const DatabaseFiles& files) : database(path, files) {}
+  Committed(const fs::path& path, System& system) : database(path, system) {}
 
   Database database;
   Database::Statement stream{database, "SELECT state FROM stream"};
@@ -44,7 +44,7 @@ void make_folders(System& system, const fs::path& path) {
 }  // namespace
 
 FolderStore::FolderStore(fs::path folder, System& system)
-    : system_(system), files_(system), folder_(std::move(folder)) {
+    : system_(system), folder_(std::move(folder)) {
   make_folders(system_, folder_);
   std::vector<std::string> names;
   if (system_.list(folder_, names) != 0) fail(folder_);
@@ -56,7 +56,7 @@ FolderStore::FolderStore(fs::path folder, System& system)
         fmt::format("--checkpoint {}: the folder is not empty and holds no stream; name another",
                     folder_.string()));
   lock_ = std::make_unique<Lock>(folder_ / "lock", system_);
-  StateFound found = find_sound_state(folder_, files_, system_);
+  StateFound found = find_sound_state(folder_, system_);
   remark_ = std::move(found.remark);
   sum_ = found.sum;
   open_state();
@@ -68,10 +68,10 @@ FolderStore::FolderStore(fs::path folder, System& system)
 }
 
 void FolderStore::open_state() {
-  writer_ = std::make_unique<Database>(folder_ / "state.db", files_);
+  writer_ = std::make_unique<Database>(folder_ / "state.db", system_);
   writer_->run("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;");
   make_state_tables(*writer_);
-  auto now = std::make_shared<Committed>(folder_ / "state.db", files_);
+  auto now = std::make_shared<Committed>(folder_ / "state.db", system_);
   {
     const std::lock_guard lock(committed_mutex_);
     committed_ = std::move(now);
@@ -170,7 +170,7 @@ void FolderStore::put(std::vector<KeyedState> models) {
   const std::lock_guard lock(mutex_);
   if (spills_.empty() || spills_.back()->after() != commits_)
     spills_.push_back(std::make_shared<Spill>(
-        folder_ / fmt::format("{}-{}.db", spill_name, commits_), commits_, files_, system_));
+        folder_ / fmt::format("{}-{}.db", spill_name, commits_), commits_, system_));
   spills_.back()->put(models);
   models_ -= std::min(models_, gone);
   models_ += static_cast<std::size_t>(
@@ -266,8 +266,7 @@ std::optional<Bytes> read_folder(const fs::path& folder, const std::optional<std
                                  System& system) {
   if (!system.exists(folder / "state.db"))
     throw std::runtime_error(folder.string() + ": holds no stream (there is no state.db)");
-  const DatabaseFiles files(system);
-  Database database(folder / "state.db", files);
+  Database database(folder / "state.db", system);
   Database::Statement statement(
       database, key ? "SELECT state FROM models WHERE key = ?1" : "SELECT state FROM stream");
   if (key) statement.with(1, *key);

@@ -53,7 +53,6 @@ class FolderStore final : public StateStore {
   std::vector<std::shared_ptr<Spill>> spilled_until(std::uint64_t ticket) const;
 
   System& system_;
-  DatabaseFiles files_;
   std::filesystem::path folder_;
   std::unique_ptr<Lock> lock_;
   std::unique_ptr<Database> writer_;

@@ -8,8 +8,7 @@ namespace kalstream {
 namespace {
 
 struct SpillDatabase : Database {
-  SpillDatabase(const std::filesystem::path& path, const DatabaseFiles& files)
-      : Database(path, files) {
+  SpillDatabase(const std::filesystem::path& path, System& system) : Database(path, system) {
     // Large models are some hundred pages of the usual size, and each would be a call.
     run("PRAGMA page_size = 16384; PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF;"
         "CREATE TABLE spilled (key BLOB UNIQUE, state BLOB);");
@@ -28,11 +27,10 @@ struct Spill::Tables : SpillDatabase {
                  "SELECT rowid, key, state FROM spilled WHERE rowid > ?1 ORDER BY rowid LIMIT 1"};
 };
 
-Spill::Spill(std::filesystem::path path, std::uint64_t after, const DatabaseFiles& files,
-             System& system)
+Spill::Spill(std::filesystem::path path, std::uint64_t after, System& system)
     : path_(std::move(path)), after_(after), system_(system) {
   try {
-    tables_ = std::make_unique<Tables>(path_, files);
+    tables_ = std::make_unique<Tables>(path_, system);
   } catch (...) {
     system_.remove(path_);
     throw;
@@ -72,7 +70,7 @@ Spill::Word Spill::word_of(const std::string& key) {
 }
 
 SpillStore::SpillStore(std::filesystem::path file, System& system)
-    : system_(system), files_(system), file_(std::move(file)) {}
+    : system_(system), file_(std::move(file)) {}
 
 // One that cannot be read must not be taken for one that is no model: it is in the log as well.
 std::optional<Bytes> SpillStore::get(const std::string& key) {
@@ -94,20 +92,12 @@ bool SpillStore::holds(const std::string& key) {
 void SpillStore::put(std::vector<KeyedState> models) {
   if (!spill_) {
     system_.remove(file_);  // of a process that was killed
-    spill_ = std::make_unique<Spill>(file_, 0, files_, system_);
+    spill_ = std::make_unique<Spill>(file_, 0, system_);
   }
-  std::size_t more = 0;
-  std::size_t fewer = 0;
-  for (const KeyedState& m : models) {
-    const bool known = holds(m.key);
-    if (m.state.empty())
-      fewer += known ? 1 : 0;
-    else
-      more += known ? 0 : 1;
-  }
+  std::ptrdiff_t more = 0;
+  for (const KeyedState& m : models) more += (m.state.empty() ? 0 : 1) - (holds(m.key) ? 1 : 0);
   spill_->put(models);
-  models_ += more;
-  models_ -= fewer;
+  models_ = static_cast<std::size_t>(static_cast<std::ptrdiff_t>(models_) + more);
 }
 
 }  // namespace kalstream

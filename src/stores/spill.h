@@ -13,8 +13,7 @@ namespace kalstream {
 class Spill {
  public:
   /// `after`: the number of commits that had begun. Throws std::runtime_error.
-  Spill(std::filesystem::path path, std::uint64_t after, const DatabaseFiles& files,
-        System& system);
+  Spill(std::filesystem::path path, std::uint64_t after, System& system);
   ~Spill();
   Spill(const Spill&) = delete;
   Spill& operator=(const Spill&) = delete;
@@ -59,7 +58,6 @@ class SpillStore final : public StateStore {
 
  private:
   System& system_;
-  DatabaseFiles files_;
   std::filesystem::path file_;
   std::unique_ptr<Spill> spill_;
   std::size_t models_ = 0;

@@ -51,14 +51,14 @@ void examine(Database& database, Examined& found) {
     throw SnapshotError("its parts are of different commits");
 }
 
-Examined examine(const fs::path& path, const DatabaseFiles& files, System& system) {
+Examined examine(const fs::path& path, System& system) {
   Examined found;
   if (!system.exists(path)) {
     found.wrong = "it is not there";
     return found;
   }
   try {
-    Database database(path, files);
+    Database database(path, system);
     examine(database, found);
   } catch (const SnapshotError& error) {
     found.wrong = error.what();
@@ -69,9 +69,9 @@ Examined examine(const fs::path& path, const DatabaseFiles& files, System& syste
 }
 
 /// A disk may fail to read what it has, for once.
-Examined examine_well(const fs::path& path, const DatabaseFiles& files, System& system) {
-  const Examined found = examine(path, files, system);
-  return found.wrong.empty() ? found : examine(path, files, system);
+Examined examine_well(const fs::path& path, System& system) {
+  const Examined found = examine(path, system);
+  return found.wrong.empty() ? found : examine(path, system);
 }
 
 void rename(System& system, const fs::path& from, const fs::path& to) {
@@ -153,15 +153,15 @@ StateSum StateWriter::commit(const Bytes& stream) {
 
 // ---- The one before.
 
-StateFound find_sound_state(const fs::path& folder, const DatabaseFiles& files, System& system) {
+StateFound find_sound_state(const fs::path& folder, System& system) {
   const fs::path state = folder / state_name;
   const fs::path previous = folder / previous_name;
-  const Examined found = examine_well(state, files, system);
+  const Examined found = examine_well(state, system);
   const bool has_previous = system.exists(previous);
   if (found.wrong.empty() && (!found.empty || !has_previous)) return {found.sum, ""};
   if (!has_previous && !system.exists(state)) return {};
   const std::string wrong = found.wrong.empty() ? "it is empty" : found.wrong;
-  const Examined before = examine_well(previous, files, system);
+  const Examined before = examine_well(previous, system);
   if (!before.wrong.empty() || before.empty) throw SnapshotError(state.string() + ": " + wrong);
   rename(system, state, state.string() + ".damaged");
   for (const char* log : {"-wal", "-shm"}) system.remove(state.string() + log);

@@ -56,8 +56,7 @@ struct StateFound {
 /// Reads all of the state in this folder. If it is damaged, the one before it takes its place, and
 /// the damaged one is kept beside it. Throws SnapshotError if there is something, and nothing
 /// sound, StoreError if that cannot be told.
-StateFound find_sound_state(const std::filesystem::path& folder, const DatabaseFiles& files,
-                            System& system);
+StateFound find_sound_state(const std::filesystem::path& folder, System& system);
 
 /// Makes the state that there is the previous one: writes what has changed since the last time.
 void keep_as_previous(Database& state, const std::filesystem::path& folder);

@@ -289,8 +289,7 @@ TEST(FolderStore, AStateWithoutItsSealIsRefused) {
   const History history(folder.path / "s");
   history.write();
   {
-    const DatabaseFiles files(System::real());
-    Database(folder.path / "s" / "state.db", files).run("DROP TABLE seal");
+    Database(folder.path / "s" / "state.db").run("DROP TABLE seal");
     fs::remove(folder.path / "s" / "state.db.previous");
   }
   EXPECT_THROW(FolderStore(folder.path / "s"), SnapshotError);

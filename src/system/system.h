@@ -49,8 +49,10 @@ class System {
   /// The one there is. It has no state.
   static System& real();
 
-  /// Asked before every call, from any thread; SQLite's files ask here, too (DatabaseFiles).
+  /// Asked before every call, from any thread.
   virtual Verdict before(Call) { return {}; }
+  /// The name of SQLite's way to its files (sqlite3_vfs); nullptr: the way it goes by itself.
+  virtual const char* database_files() { return nullptr; }
 
   int open(const std::string& path, int flags, mode_t mode = 0);
   void close(int descriptor);

@@ -84,12 +84,6 @@ Record record_of(nb::handle named) {
   return record;
 }
 
-Texts names_of(const Record& record) {
-  Texts names;
-  for (const Record::Field& f : record.fields()) names.push_back(f.name);
-  return names;
-}
-
 /// "target", or "target.1", "target.2", …
 Texts usual_targets(std::size_t count) {
   if (count == 1) return {"target"};

@@ -11,15 +11,6 @@
 #include "learner.h"
 
 namespace kalstream::python {
-namespace {
-
-nb::bytes bytes_of(const std::vector<std::byte>& bytes) { return {bytes.data(), bytes.size()}; }
-
-std::span<const std::byte> span_of(const nb::bytes& bytes) {
-  return {static_cast<const std::byte*>(bytes.data()), bytes.size()};
-}
-
-}  // namespace
 
 void bind_stream(nb::module_& m) {
   nb::class_<Stream>(m, "Stream")
@@ -40,14 +31,14 @@ void bind_stream(nb::module_& m) {
       .def(
           "put_state",
           [](Stream& self, const nb::bytes& state, std::string_view key) {
-            self.put_state(span_of(state), key);
+            self.put_state(view_of(state), key);
           },
           nb::arg("state"), nb::arg("key"))
       .def("forget", &Stream::forget, nb::arg("key"))
       .def("checkpoint", [](Stream& self) { return bytes_of(self.checkpoint()); })
       .def(
           "resume",
-          [](Stream& self, const nb::bytes& checkpoint) { self.resume(span_of(checkpoint)); },
+          [](Stream& self, const nb::bytes& checkpoint) { self.resume(view_of(checkpoint)); },
           nb::arg("checkpoint"));
 }
 

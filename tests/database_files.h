@@ -1,13 +1,16 @@
+// SQLite's way to its files, on which a System can make anything fail.
+#pragma once
+
 #include <sqlite3.h>
 
 #include <cerrno>
 #include <new>
 #include <string>
 
-#include "stores/database.h"
+#include "system/system.h"
 
-namespace kalstream {
-namespace {
+namespace kalstream::test {
+namespace database {
 
 using Call = System::Call;
 
@@ -18,11 +21,11 @@ struct File : sqlite3_file {
   System* system = nullptr;
 };
 
-File& of(sqlite3_file* file) { return *static_cast<File*>(file); }
+inline File& of(sqlite3_file* file) { return *static_cast<File*>(file); }
 
 /// SQLITE_OK, or why the call is not to be made. (Interruptions do not get as far as this: SQLite
 /// repeats what was interrupted.)
-int refusal(const System::Verdict& verdict, int failure) {
+inline int refusal(const System::Verdict& verdict, int failure) {
   if (verdict.error == 0 || verdict.error == EINTR) return SQLITE_OK;
   return verdict.error == ENOSPC ? SQLITE_FULL : failure;
 }
@@ -47,7 +50,7 @@ constexpr auto asked = []<typename... A>(int (*sqlite3_io_methods::*)(sqlite3_fi
 }(method);
 
 // What is written in part stays, as on a disk that is full.
-int write(sqlite3_file* file, const void* from, int n, sqlite3_int64 offset) {
+inline int write(sqlite3_file* file, const void* from, int n, sqlite3_int64 offset) {
   const System::Verdict verdict = of(file).system->before(Call::write);
   if (const int refused = refusal(verdict, SQLITE_IOERR_WRITE)) return refused;
   const auto whole = handed_on<&sqlite3_io_methods::xWrite>;
@@ -56,7 +59,7 @@ int write(sqlite3_file* file, const void* from, int n, sqlite3_int64 offset) {
   return SQLITE_FULL;
 }
 
-constexpr sqlite3_io_methods methods = {
+inline constexpr sqlite3_io_methods methods = {
     2,
     handed_on<&sqlite3_io_methods::xClose>,
     asked<&sqlite3_io_methods::xRead, Call::read, SQLITE_IOERR_READ>,
@@ -78,10 +81,8 @@ constexpr sqlite3_io_methods methods = {
     nullptr,
 };
 
-}  // namespace
-
 // What is not about files is taken from SQLite's own as it is.
-struct DatabaseFiles::Vfs : sqlite3_vfs {
+struct Vfs : sqlite3_vfs {
   explicit Vfs(System& to_ask)
       : sqlite3_vfs(*sqlite3_vfs_find(nullptr)),
         system(to_ask),
@@ -123,12 +124,24 @@ struct DatabaseFiles::Vfs : sqlite3_vfs {
   std::string name;
 };
 
-DatabaseFiles::DatabaseFiles(System& system) : vfs_(std::make_unique<Vfs>(system)) {
-  sqlite3_vfs_register(vfs_.get(), /*makeDflt=*/0);
-}
+}  // namespace database
 
-DatabaseFiles::~DatabaseFiles() { sqlite3_vfs_unregister(vfs_.get()); }
+/// Goes the way SQLite goes by itself, but asks the System before every step: what can fail there
+/// can fail here.
+class DatabaseFiles {
+ public:
+  explicit DatabaseFiles(System& system) : vfs_(system) {
+    sqlite3_vfs_register(&vfs_, /*makeDflt=*/0);
+  }
+  ~DatabaseFiles() { sqlite3_vfs_unregister(&vfs_); }
+  DatabaseFiles(const DatabaseFiles&) = delete;
+  DatabaseFiles& operator=(const DatabaseFiles&) = delete;
 
-const char* DatabaseFiles::name() const { return vfs_->zName; }
+  /// By which SQLite knows it, for as long as it lives.
+  const char* name() const { return vfs_.zName; }
 
-}  // namespace kalstream
+ private:
+  database::Vfs vfs_;
+};
+
+}  // namespace kalstream::test
