@@ -8,7 +8,6 @@
 #include "fleet/model_transfer.h"
 #include "fleet_options.h"
 #include "io/atomic_file.h"
-#include "io/snapshot_file.h"
 #include "schema/dataset.h"
 
 namespace kalstream::cli {

@@ -13,7 +13,6 @@
 #include "eval/outlook.h"
 #include "forecast_view.h"
 #include "io/atomic_file.h"
-#include "io/snapshot_file.h"
 #include "kalstream/settings.h"
 #include "schema/future.h"
 #include "schema/rules.h"

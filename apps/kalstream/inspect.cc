@@ -16,7 +16,7 @@
 #include "data/source.h"
 #include "engine/checkpoint.h"
 #include "eval/statistics.h"
-#include "io/snapshot_file.h"
+#include "io/atomic_file.h"
 #include "kalstream/settings.h"
 #include "learner/footprint.h"
 #include "schema/rules.h"

@@ -13,7 +13,7 @@
 #include "contenders/contenders.h"
 #include "data/source.h"
 #include "eval/parallel.h"
-#include "io/snapshot_file.h"
+#include "io/atomic_file.h"
 #include "kalstream/settings.h"
 #include "schema/future.h"
 #include "view/progress.h"

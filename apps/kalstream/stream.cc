@@ -8,7 +8,6 @@
 #include "commands.h"
 #include "core/memory_limit.h"
 #include "io/atomic_file.h"
-#include "io/snapshot_file.h"
 #include "serve/door.h"
 #include "settings/stream_settings.h"
 #include "stores/file_store.h"

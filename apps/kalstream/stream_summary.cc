@@ -59,19 +59,19 @@ std::string summary(const StreamStatus& s) {
                           : fmt::format("{:.3g} ms", 1e3 * seconds);
   };
   std::string text = fmt::format("{} samples predicted, {} targets learnt, {} missing",
-                                 s.samples_predicted, s.targets_learnt, s.targets_missing);
+                                 s.counts.samples, s.counts.learnt, s.counts.missing);
   const auto also = [&](std::uint64_t n, const char* what) {
     if (n > 0) text += fmt::format(", {} {}", n, what);
   };
   also(s.labels_pending, "still waiting for a target");
-  also(s.labels_late, "targets too late");
-  also(s.inputs_held, "inputs held");
-  also(s.anomalies, "anomalies");
-  also(s.samples_passed, "never came");
-  also(s.samples_late, "too late");
-  also(s.samples_repeated, "repeated");
-  also(s.lines_refused, "lines refused");
-  also(s.updates_rejected, "updates rejected");
+  also(s.counts.late, "targets too late");
+  also(s.counts.held, "inputs held");
+  also(s.counts.anomalies, "anomalies");
+  also(s.counts.passed, "never came");
+  also(s.counts.untimely, "too late");
+  also(s.counts.repeated, "repeated");
+  also(s.counts.refused, "lines refused");
+  also(s.counts.rejected, "updates rejected");
   also(s.models_in_memory + s.models_on_disk > 1 ? s.models_in_memory + s.models_on_disk : 0,
        "models");
   if (!s.step.empty()) text += "\nstep: " + s.step;
@@ -80,12 +80,12 @@ std::string summary(const StreamStatus& s) {
   if (!std::isnan(s.errors.rmse)) {
     text += fmt::format("\nRMSE {}, MAE {}, NSE {}", format_number(s.errors.rmse),
                         format_number(s.errors.mae), format_number(s.errors.nse));
-    if (s.samples_predicted > 2000)
+    if (s.counts.samples > 2000)
       text += fmt::format("; NSE of the last thousand {}", format_number(s.recent_errors.nse));
   }
   if (!std::isnan(s.classes.log_loss)) {
     text += "\n" + class_summary(s.classes);
-    if (s.samples_predicted > 2000)
+    if (s.counts.samples > 2000)
       text += fmt::format("; log loss of the last thousand {}",
                           format_number(s.classes.recent_log_loss));
   }
@@ -120,22 +120,22 @@ std::string summary_json(const StreamStatus& s) {
         {"mean", json_number(1e6 * l.sum / static_cast<double>(l.count))}};
   };
   nlohmann::ordered_json json{{"learner", s.learner},
-                              {"samples", s.samples_predicted},
-                              {"learnt", s.targets_learnt},
-                              {"missing", s.targets_missing},
+                              {"samples", s.counts.samples},
+                              {"learnt", s.counts.learnt},
+                              {"missing", s.counts.missing},
                               {"pending", s.labels_pending},
-                              {"late", s.labels_late},
-                              {"held", s.inputs_held},
-                              {"anomalies", s.anomalies},
-                              {"never_came", s.samples_passed},
-                              {"too_late", s.samples_late},
-                              {"repeated", s.samples_repeated},
+                              {"late", s.counts.late},
+                              {"held", s.counts.held},
+                              {"anomalies", s.counts.anomalies},
+                              {"never_came", s.counts.passed},
+                              {"too_late", s.counts.untimely},
+                              {"repeated", s.counts.repeated},
                               {"step", s.step},
                               {"periods", s.periods},
                               {"lines", s.lines_read},
-                              {"refused", s.lines_refused},
-                              {"gated", s.updates_gated},
-                              {"rejected", s.updates_rejected},
+                              {"refused", s.counts.refused},
+                              {"gated", s.counts.gated},
+                              {"rejected", s.counts.rejected},
                               {"models", s.models_in_memory + s.models_on_disk},
                               {"models_packed", s.models_packed},
                               {"models_on_disk", s.models_on_disk},

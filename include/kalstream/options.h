@@ -16,10 +16,9 @@
 #include "kalstream/rules/algorithm1.h"
 #include "kalstream/rules/algorithm2.h"
 #include "kalstream/rules/auto.h"
+#include "kalstream/rules/baselines.h"
 #include "kalstream/rules/first_order.h"
 #include "kalstream/rules/kalman.h"
-#include "kalstream/rules/level.h"
-#include "kalstream/rules/linear.h"
 #include "kalstream/rules/parallel_ekf.h"
 #include "kalstream/schedule.h"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "kalstream/report.h"
-#include "kalstream/rules/linear.h"
+#include "kalstream/rules/baselines.h"
 
 namespace kalstream {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "core/archive.h"
-#include "learner/baselines.h"
+#include "learner/parts.h"
 
 namespace kalstream {
 namespace {

@@ -7,7 +7,7 @@
 #include "core/denormals.h"
 #include "core/finite.h"
 #include "learner/network_learner.h"
-#include "learner/refusal.h"
+#include "learner/parts.h"
 #include "learner/wild_start.h"
 
 namespace kalstream {

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "core/layout.h"
-#include "learner/baselines.h"
 #include "learner/footprint.h"
+#include "learner/parts.h"
 
 namespace kalstream {
 namespace {

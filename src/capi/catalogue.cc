@@ -2,9 +2,7 @@
 #include <cstdlib>
 
 #include "capi/learner_handle.h"
-#include "capi/snapshot_in.h"
 #include "engine/checkpoint.h"
-#include "engine/learnt.h"
 #include "kalstream/settings.h"
 #include "kalstream/version.h"
 #include "lines/json_text.h"

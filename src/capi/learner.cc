@@ -3,34 +3,73 @@
 #include <cmath>
 
 #include "capi/learner_handle.h"
+#include "core/envelope.h"
+#include "core/number_in.h"
+#include "engine/checkpoint.h"
 #include "kalstream/settings.h"
+#include "kalstream/snapshot.h"
 #include "learner/footprint.h"
 
 namespace kalstream::capi {
 namespace {
 
+/// Settings as C gives them, in turn keys and values.
+struct Settings {
+  CalibrationOptions calibration;
+  std::vector<std::pair<std::string, std::string>> of_learner;
+};
+
+template <class Number>
+Number value_in(const std::string& key, const std::string& value) {
+  const auto v = number_in<Number>(value);
+  if (!v) throw std::invalid_argument(key + ": '" + value + "' is not a number it can be");
+  return *v;
+}
+
+bool flag_in(const std::string& key, const std::string& value) {
+  if (value != "true" && value != "false")
+    throw std::invalid_argument(key + ": write true or false");
+  return value == "true";
+}
+
+Settings settings_in(const char* const* list) {
+  Settings settings;
+  CalibrationOptions& with = settings.calibration;
+  for (; list != nullptr && *list != nullptr; list += 2) {
+    const std::string key = list[0];
+    if (list[1] == nullptr) throw std::invalid_argument("settings: '" + key + "' has no value");
+    const std::string value = list[1];
+    if (key == "interval") {
+      with.coverage = value_in<double>(key, value);
+      if (!(with.coverage > 0 && with.coverage < 1))
+        throw std::invalid_argument("interval: write a number between 0 and 1, e.g. 0.9");
+    } else if (key == "surprise") {
+      with.surprise = flag_in(key, value);
+    } else if (key == "horizon") {
+      with.horizon = value_in<std::size_t>(key, value);
+      if (with.horizon < 1 || with.horizon > Forecaster::longest_horizon)
+        throw std::invalid_argument("horizon: write a whole number from 1 to 1000");
+    } else {
+      settings.of_learner.emplace_back(key, value);
+    }
+  }
+  return settings;
+}
+
 std::unique_ptr<Learner> made(const char* name, std::size_t inputs, std::size_t outputs,
-                              Pairs& settings) {
+                              const Settings& settings) {
   LearnerOptions options;
   if (name != nullptr) options.rule = rule_named(name);
   options.network.inputs = inputs;
   options.network.outputs = outputs;
   bool scaled = true;
-  for (const auto& [key, value] : settings) {
+  for (const auto& [key, value] : settings.of_learner) {
     if (key == "seed") {
-      std::size_t read = 0;
-      const bool digits =
-          !value.empty() && value.find_first_not_of("0123456789") == std::string::npos;
-      try {
-        if (digits) options.network.seed = std::stoull(value, &read);
-      } catch (const std::out_of_range&) {
-        read = 0;
-      }
-      if (read == 0) throw std::invalid_argument("seed: '" + value + "' is not a whole number");
+      const auto seed = number_in<std::uint64_t>(value);
+      if (!seed) throw std::invalid_argument("seed: '" + value + "' is not a whole number");
+      options.network.seed = *seed;
     } else if (key == "scaled") {
-      if (value != "true" && value != "false")
-        throw std::invalid_argument("scaled: write true or false");
-      scaled = value == "true";
+      scaled = flag_in(key, value);
     } else {
       set_option(options, key, value);
     }
@@ -118,18 +157,74 @@ void forecast(kalstream_learner& l, std::size_t horizon, std::span<const double>
   }
 }
 
+// ---- To bytes and back.
+
+// Its format is counted with those of snapshots: what is in it is written as it is there.
+constexpr Envelope learner_envelope{
+    {0x89, 'K', 'A', 'L', 'L', '\r', '\n', 0x1a}, /*format=*/5, "learner with its companions"};
+
+void exchange(Archive& archive, CalibrationOptions& with) {
+  archive.number(with.coverage, Archive::fraction);
+  archive.require(with.coverage < 1);
+  archive.flag(with.surprise);
+  archive.count(with.horizon, Forecaster::longest_horizon);
+}
+
+std::vector<std::byte> saved(kalstream_learner& l) {
+  const auto snapshot = save(l.learner());
+  std::vector<std::byte> bytes;
+  const std::size_t begins = begin(learner_envelope, bytes);
+  Archive to(bytes);
+  std::string_view learnt = as_text(snapshot);
+  to.text(learnt);
+  CalibrationOptions with = l.calibrated.calibration();
+  exchange(to, with);
+  l.calibrated.exchange(to);
+  close(bytes, begins);
+  seal(std::span(bytes).subspan(begins));
+  return bytes;
+}
+
+std::unique_ptr<kalstream_learner> loaded(std::span<const std::byte> bytes,
+                                          CalibrationOptions with) {
+  if (!begins_like(learner_envelope, bytes))
+    return std::make_unique<kalstream_learner>(CalibratedLearner(learnt_of(bytes).learner, with));
+  if (with != CalibrationOptions{})
+    throw std::invalid_argument(
+        "settings: these bytes have interval, surprise and horizon of their own");
+  Archive from = open(learner_envelope, bytes);
+  std::string_view learnt;
+  from.text(learnt);
+  exchange(from, with);
+  auto l = std::make_unique<kalstream_learner>(CalibratedLearner(load(as_bytes(learnt)), with));
+  l->calibrated.exchange(from);
+  from.require(from.left() == 0);
+  return l;
+}
+
 }  // namespace
+
+std::span<const std::byte> snapshot_in(std::span<const std::byte> bytes) {
+  if (!begins_like(learner_envelope, bytes)) return bytes;
+  Archive from = open(learner_envelope, bytes);
+  std::string_view learnt;
+  from.text(learnt);
+  return as_bytes(learnt);
+}
+
 }  // namespace kalstream::capi
 
 using namespace kalstream::capi;
+
+kalstream_learner::kalstream_learner(kalstream::CalibratedLearner made)
+    : calibrated(std::move(made)), experts(kalstream::expert_names(learner().recipe()->options)) {}
 
 int kalstream_learner_new(const char* name, size_t inputs, size_t outputs,
                           const char* const* settings, kalstream_learner** learner) {
   return guarded([&] {
     require(learner, "learner");
-    Pairs pairs = pairs_in(settings);
-    const kalstream::CalibrationOptions with = take_calibration(pairs);
-    *learner = new kalstream_learner({made(name, inputs, outputs, pairs), with});
+    const Settings read = settings_in(settings);
+    *learner = new kalstream_learner({made(name, inputs, outputs, read), read.calibration});
   });
 }
 
@@ -264,5 +359,38 @@ int kalstream_learner_expert_name(kalstream_learner* learner, size_t expert, con
     if (expert >= learner->experts.size())
       throw std::invalid_argument("expert: there are " + std::to_string(learner->experts.size()));
     *name = learner->experts[expert].c_str();
+  });
+}
+
+int kalstream_learner_snapshot(kalstream_learner* learner, unsigned char** bytes, size_t* size) {
+  return guarded_with(learner, [&] {
+    require(bytes, "bytes");
+    require(size, "size");
+    const auto snapshot = kalstream::save(learner->learner());
+    *bytes = copy_of(snapshot);
+    *size = snapshot.size();
+  });
+}
+
+int kalstream_learner_save(kalstream_learner* learner, unsigned char** bytes, size_t* size) {
+  return guarded_with(learner, [&] {
+    require(bytes, "bytes");
+    require(size, "size");
+    const auto all = saved(*learner);
+    *bytes = copy_of(all);
+    *size = all.size();
+  });
+}
+
+int kalstream_learner_load(const unsigned char* bytes, size_t size, const char* const* settings,
+                           kalstream_learner** learner) {
+  return guarded([&] {
+    require(learner, "learner");
+    const auto in = bytes_in(bytes, size);
+    const Settings read = settings_in(settings);
+    if (!read.of_learner.empty())
+      throw std::invalid_argument("settings: '" + read.of_learner.front().first +
+                                  "' is the learner's own, which the bytes have");
+    *learner = loaded(in, read.calibration).release();
   });
 }

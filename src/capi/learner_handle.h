@@ -1,7 +1,9 @@
 // A learner as C holds it, with what goes along with it.
 #pragma once
 
+#include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,12 +13,8 @@
 
 namespace kalstream::capi {
 
-/// Settings as C gives them.
-using Pairs = std::vector<std::pair<std::string, std::string>>;
-Pairs pairs_in(const char* const* settings);
-
-/// Takes the settings of the calibration out of the list. Throws std::invalid_argument.
-CalibrationOptions take_calibration(Pairs& settings);
+/// Of what kalstream_learner_save gave, the learner's snapshot; other bytes as they are.
+std::span<const std::byte> snapshot_in(std::span<const std::byte> bytes);
 
 }  // namespace kalstream::capi
 

@@ -9,7 +9,7 @@
 #include "core/archive.h"
 #include "core/denormals.h"
 #include "core/finite.h"
-#include "learner/refusal.h"
+#include "learner/parts.h"
 
 namespace kalstream {
 namespace {

@@ -1,6 +1,7 @@
 // What a record is answered with.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -52,6 +53,10 @@ struct Answer {
   std::span<const Interval> forecast_interval;
 };
 
-const char* to_string(Answer::Status status);
+inline const char* to_string(Answer::Status status) {
+  constexpr std::array names{"predicted", "learnt", "labelled", "late",
+                             "repeated",  "ahead",  "refused"};
+  return names[static_cast<std::size_t>(status)];
+}
 
 }  // namespace kalstream

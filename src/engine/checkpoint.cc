@@ -130,4 +130,30 @@ std::unique_ptr<StreamModel> model_in(std::span<const std::byte> bytes, const st
   return load(as_bytes(in.model), options);
 }
 
+PackedModel::PackedModel(const CheckpointImage& image)
+    : pages_(image.bytes_), learner_at_(image.learner_at_), learner_size_(image.learner_size_) {}
+
+CheckpointImage PackedModel::image(const std::string& key) const {
+  CheckpointImage image;
+  image.key_ = key;
+  image.bytes_.assign(pages_.bytes().begin(), pages_.bytes().end());
+  image.learner_at_ = learner_at_;
+  image.learner_size_ = learner_size_;
+  return image;
+}
+
+std::unique_ptr<StreamModel> PackedModel::unpacked(const std::string& key,
+                                                   const ModelOptions* options) const {
+  return model_in(pages_.bytes(), key, options, Checksum::passed_over);
+}
+
+Learnt learnt_of(std::span<const std::byte> bytes) {
+  if (!is_checkpoint(bytes)) return {load(bytes), describe(bytes).schema};
+  const Checkpoint checkpoint = checkpoint_of(bytes);
+  if (checkpoint.model.empty()) throw SnapshotError("there is no learner in this checkpoint");
+  Learnt learnt{model_of(checkpoint)->learner().clone(), {}};
+  if (!checkpoint.stream.empty()) learnt.schema = summary_of(checkpoint).schema;
+  return learnt;
+}
+
 }  // namespace kalstream

@@ -6,8 +6,11 @@
 #include <string>
 
 #include "core/envelope.h"
+#include "core/pages.h"
 #include "engine/model.h"
 #include "engine/ports.h"
+#include "kalstream/learner.h"
+#include "kalstream/schema.h"
 
 namespace kalstream {
 
@@ -75,5 +78,31 @@ std::unique_ptr<StreamModel> model_of(const Checkpoint& checkpoint,
 std::unique_ptr<StreamModel> model_in(std::span<const std::byte> bytes, const std::string& key,
                                       const ModelOptions* options,
                                       Checksum checksum = Checksum::checked);
+
+/// What its checkpoint would hold, and nothing else: of a large model clearly less than it takes
+/// when it lives. Checksums, which take longest, are made only when it leaves the process.
+class PackedModel {
+ public:
+  explicit PackedModel(const CheckpointImage& image);
+
+  std::size_t size() const { return pages_.bytes().size(); }
+  /// What it was made of, by the model's key.
+  CheckpointImage image(const std::string& key) const;
+  /// The model, with these options. Throws SnapshotError.
+  std::unique_ptr<StreamModel> unpacked(const std::string& key, const ModelOptions* options) const;
+
+ private:
+  Pages pages_;
+  std::size_t learner_at_;
+  std::size_t learner_size_;
+};
+
+struct Learnt {
+  std::unique_ptr<Learner> learner;
+  Schema schema;  ///< of the stream it has learnt from; empty if that is not known
+};
+
+/// Of a snapshot, or a checkpoint with a model. Throws SnapshotError.
+Learnt learnt_of(std::span<const std::byte> bytes);
 
 }  // namespace kalstream

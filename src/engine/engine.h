@@ -88,6 +88,11 @@ class Engine final : private StreamListener {
   /// the first record. Throws SnapshotError or SchemaError, naming both sides, if it is that of
   /// another learner or stream.
   void exchange(Archive& archive);
+  /// The same with the place of the stream's source, which `place` writes or reads …
+  using ExchangePlace = std::function<void(Archive&)>;
+  Bytes stream_state(const ExchangePlace& place);
+  /// … and back, with the only model where there are no keys.
+  void restore(const Checkpoint& checkpoint, const ExchangePlace& place);
   void set_only_model(std::unique_ptr<StreamModel> model);
 
   /// The checkpoint of the key's model (of the only one, where there are no keys); nothing if there

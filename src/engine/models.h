@@ -13,7 +13,6 @@
 
 #include "engine/checkpoint.h"
 #include "engine/model.h"
-#include "engine/packed_model.h"
 #include "engine/ports.h"
 
 namespace kalstream {

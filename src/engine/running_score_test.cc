@@ -1,11 +1,10 @@
-#include "engine/running_score.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <vector>
 
 #include "data/generators.h"
+#include "engine/scores.h"
 #include "eval/progressive.h"
 #include "kalstream/presets.h"
 #include "kalstream/snapshot.h"

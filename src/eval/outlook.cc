@@ -3,7 +3,7 @@
 #include <cmath>
 #include <unordered_map>
 
-#include "schema/time_text.h"
+#include "schema/timestamp.h"
 
 namespace kalstream {
 namespace {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "engine/answer.h"
-#include "engine/class_scores.h"
 #include "engine/engine_options.h"
+#include "engine/scores.h"
 #include "eval/scores.h"
 #include "eval/timeline.h"
 #include "kalstream/calibrated.h"

@@ -7,7 +7,6 @@
 #include "core/archive.h"
 #include "core/envelope.h"
 #include "engine/checkpoint.h"
-#include "engine/learnt.h"
 #include "fleet/progress.h"
 #include "kafka/producer.h"
 #include "kalstream/snapshot.h"

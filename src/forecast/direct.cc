@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "learner/baselines.h"
+#include "learner/parts.h"
 
 namespace kalstream {
 namespace {

@@ -15,7 +15,6 @@
 #include "core/hash.h"
 #include "eval/parallel.h"
 #include "io/atomic_file.h"
-#include "io/snapshot_file.h"
 #include "kalstream/settings.h"
 #include "kalstream/version.h"
 #include "learner/footprint.h"

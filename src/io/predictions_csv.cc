@@ -7,7 +7,7 @@
 #include "core/finite.h"
 #include "io/results.h"
 #include "lines/csv_field.h"
-#include "schema/time_text.h"
+#include "schema/timestamp.h"
 
 namespace kalstream {
 namespace {

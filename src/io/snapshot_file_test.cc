@@ -1,11 +1,10 @@
-#include "io/snapshot_file.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <fstream>
 #include <string>
 
+#include "io/atomic_file.h"
 #include "support.h"
 #include "temporary_folder.h"
 

@@ -1,5 +1,3 @@
-#include "learner/baselines.h"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -8,8 +6,7 @@
 #include "core/archive.h"
 #include "core/finite.h"
 #include "learner/network_learner.h"
-#include "learner/refusal.h"
-#include "learner/wrappers.h"
+#include "learner/parts.h"
 #include "update/block_kalman.h"
 
 namespace kalstream {

@@ -1,5 +1,3 @@
-#include "learner/baselines.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -8,6 +6,7 @@
 
 #include "kalstream/presets.h"
 #include "learner/footprint.h"
+#include "learner/parts.h"
 #include "support.h"
 
 namespace kalstream {

@@ -3,7 +3,7 @@
 
 #include <limits>
 
-#include "learner/wrappers.h"
+#include "learner/parts.h"
 #include "support.h"
 
 namespace kalstream {

@@ -10,7 +10,7 @@
 #include "core/finite.h"
 #include "kernels/kernels.h"
 #include "learner/network_learner.h"
-#include "learner/refusal.h"
+#include "learner/parts.h"
 
 namespace kalstream {
 

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <string>
 
-#include "learner/wrappers.h"
+#include "learner/parts.h"
 #include "support.h"
 
 namespace kalstream {

@@ -1,4 +1,3 @@
-#include "learner/wrappers.h"
 
 #include <algorithm>
 #include <vector>
@@ -7,7 +6,7 @@
 #include "core/finite.h"
 #include "core/moments.h"
 #include "learner/history.h"
-#include "learner/refusal.h"
+#include "learner/parts.h"
 #include "learner/wild_start.h"
 
 namespace kalstream {

@@ -6,7 +6,6 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "schema/data_error.h"
 #include "schema/dialect.h"
 #include "schema/timestamp.h"
 #include "schema/value.h"

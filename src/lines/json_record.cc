@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "lines/json_text.h"
-#include "schema/data_error.h"
+#include "schema/value.h"
 
 namespace kalstream {
 namespace {

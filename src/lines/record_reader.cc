@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "schema/data_error.h"
+#include "schema/value.h"
 
 namespace kalstream {
 namespace {

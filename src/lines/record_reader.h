@@ -9,9 +9,9 @@
 #include "lines/delimited.h"
 #include "lines/json_record.h"
 #include "schema/arrival.h"
-#include "schema/data_error.h"
 #include "schema/dialect.h"
 #include "schema/record.h"
+#include "schema/value.h"
 
 namespace kalstream {
 

@@ -8,7 +8,7 @@
 
 #include "core/archive.h"
 #include "kalstream/snapshot.h"
-#include "schema/data_error.h"
+#include "schema/value.h"
 #include "support.h"
 
 namespace kalstream {

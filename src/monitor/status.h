@@ -13,8 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/class_scores.h"
-#include "engine/running_score.h"
+#include "engine/scores.h"
 #include "monitor/latency.h"
 #include "monitor/notices.h"
 
@@ -29,19 +28,8 @@ struct StreamStatus {
   double uptime_seconds = unknown;
 
   std::uint64_t lines_read = 0;
-  std::uint64_t lines_refused = 0;  ///< could not be used
-  std::uint64_t samples_predicted = 0;
-  std::uint64_t targets_learnt = 0;
-  std::uint64_t targets_missing = 0;   ///< samples passed without a target
-  std::uint64_t labels_pending = 0;    ///< samples still waiting for their target
-  std::uint64_t labels_late = 0;       ///< targets that came too late to be learnt
-  std::uint64_t updates_gated = 0;     ///< the rule chose not to learn
-  std::uint64_t updates_rejected = 0;  ///< by the learner's own guard
-  std::uint64_t inputs_held = 0;       ///< missing ones, the last value taken for each
-  std::uint64_t anomalies = 0;         ///< targets so strange that they were told
-  std::uint64_t samples_late = 0;      ///< their time had passed: not learnt
-  std::uint64_t samples_repeated = 0;  ///< of the time of the one before: not learnt again
-  std::uint64_t samples_passed = 0;    ///< never came, as times tell
+  Counts counts;
+  std::uint64_t labels_pending = 0;  ///< samples still waiting for their target
 
   std::uint64_t checkpoints_written = 0;
   std::uint64_t checkpoint_failures = 0;

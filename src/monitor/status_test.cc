@@ -22,9 +22,9 @@ StreamStatus full_status() {
   s.uptime_seconds = 12.5;
   std::uint64_t n = 1000000000001;
   for (std::uint64_t* count :
-       {&s.lines_read,          &s.lines_refused,    &s.samples_predicted, &s.targets_learnt,
-        &s.targets_missing,     &s.labels_pending,   &s.labels_late,       &s.updates_gated,
-        &s.updates_rejected,    &s.inputs_held,      &s.anomalies,         &s.checkpoints_written,
+       {&s.lines_read,          &s.counts.refused,    &s.counts.samples, &s.counts.learnt,
+        &s.counts.missing,     &s.labels_pending,   &s.counts.late,       &s.counts.gated,
+        &s.counts.rejected,    &s.counts.held,      &s.counts.anomalies,         &s.checkpoints_written,
         &s.checkpoint_failures, &s.models_in_memory, &s.models_packed,     &s.models_on_disk,
         &s.evictions,           &s.resident_bytes,   &s.memory_bytes,      &s.latency.count})
     *count = n++;

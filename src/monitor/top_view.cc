@@ -111,17 +111,17 @@ std::vector<Row> counts(const StreamStatus& s) {
   const auto add = [&](const char* label, std::uint64_t count, Style style) -> Row& {
     return rows.emplace_back(labelled(label).right(grouped(count), number_end, style));
   };
-  Row& samples = add("samples", s.samples_predicted, style::strong);
+  Row& samples = add("samples", s.counts.samples, style::strong);
   if (!std::isnan(s.samples_per_second))
     samples.add(fmt::format("  {} /s", format_count(s.samples_per_second)), style::good);
-  add("learnt", s.targets_learnt, style::plain);
-  add("missing", s.targets_missing, style::plain);
+  add("learnt", s.counts.learnt, style::plain);
+  add("missing", s.counts.missing, style::plain);
   Row& pending = add("pending", s.labels_pending, style::plain);
-  if (s.labels_late > 0)
-    pending.add(fmt::format("  {} late", format_count(static_cast<double>(s.labels_late))),
+  if (s.counts.late > 0)
+    pending.add(fmt::format("  {} late", format_count(static_cast<double>(s.counts.late))),
                 style::alarm);
-  add("refused", s.lines_refused, alarm_if(s.lines_refused > 0));
-  if (s.anomalies > 0) add("anomalies", s.anomalies, style::alarm);
+  add("refused", s.counts.refused, alarm_if(s.counts.refused > 0));
+  if (s.counts.anomalies > 0) add("anomalies", s.counts.anomalies, style::alarm);
   return rows;
 }
 
@@ -226,8 +226,8 @@ Row row_of(const std::string& label, const std::vector<Part>& parts) {
 
 Row updates(const StreamStatus& s) {
   Row row = row_of("updates",
-                   {counted(s.updates_gated, "gated"),
-                    counted(s.updates_rejected, "rejected", alarm_if(s.updates_rejected > 0))});
+                   {counted(s.counts.gated, "gated"),
+                    counted(s.counts.rejected, "rejected", alarm_if(s.counts.rejected > 0))});
   if (!std::isnan(s.covariance_trace))
     row.add("Tr P ", style::label).add(format_number(s.covariance_trace));
   return row;
@@ -335,7 +335,7 @@ std::vector<std::string> top_view(const StreamStatus& status, const TopContext& 
 }
 
 std::string top_line(const StreamStatus& s) {
-  std::string line = fmt::format("{} samples", s.samples_predicted);
+  std::string line = fmt::format("{} samples", s.counts.samples);
   const auto add = [&](double known, const std::string& text) {
     if (!std::isnan(known)) line += "  " + text;
   };
@@ -347,8 +347,8 @@ std::string top_line(const StreamStatus& s) {
   add(s.coverage_nominal,
       fmt::format("coverage {} of {:.4g} %", percent(s.coverage_recent), 100 * s.coverage_nominal));
   add(s.latency.p99, "p99 " + format_seconds(s.latency.p99));
-  if (s.lines_refused > 0) line += fmt::format("  {} refused", s.lines_refused);
-  if (s.anomalies > 0) line += fmt::format("  {} anomalies", s.anomalies);
+  if (s.counts.refused > 0) line += fmt::format("  {} refused", s.counts.refused);
+  if (s.counts.anomalies > 0) line += fmt::format("  {} anomalies", s.counts.anomalies);
   if (s.resident_bytes > 0) line += "  " + format_bytes(s.resident_bytes);
   const auto all = std::accumulate(s.warnings.begin(), s.warnings.end(), std::uint64_t{0});
   return line + (all == 1 ? "  1 warning" : fmt::format("  {} warnings", all));

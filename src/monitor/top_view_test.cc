@@ -18,7 +18,7 @@ StreamStatus some_status() {
   s.learner = "auto";
   s.version = "1.0";
   s.uptime_seconds = 3700;
-  s.samples_predicted = 1234567;
+  s.counts.samples = 1234567;
   s.errors = {.nse = 0.5, .rmse = 2, .mae = 1};
   s.coverage_nominal = 0.9;
   s.coverage = 0.91;

@@ -1,6 +1,6 @@
 #include "kalstream/learner.h"
 #include "learner/network_learner.h"
-#include "learner/wrappers.h"
+#include "learner/parts.h"
 #include "rules/rule.h"
 
 namespace kalstream {

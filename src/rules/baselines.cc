@@ -1,8 +1,7 @@
 // The baselines: linear models, the last target and the mean.
-#include "learner/baselines.h"
+#include "kalstream/rules/baselines.h"
 
-#include "kalstream/rules/level.h"
-#include "kalstream/rules/linear.h"
+#include "learner/parts.h"
 #include "rules/kalman_fields.h"
 #include "rules/rule.h"
 

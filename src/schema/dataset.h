@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "kalstream/schema.h"
-#include "schema/data_error.h"
 #include "schema/dialect.h"
+#include "schema/value.h"
 
 namespace kalstream {
 

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "schema/future.h"
-#include "schema/time_text.h"
+#include "schema/timestamp.h"
 
 namespace kalstream {
 namespace {

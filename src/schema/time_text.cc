@@ -1,5 +1,3 @@
-#include "schema/time_text.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -7,6 +5,7 @@
 #include "core/number_in.h"
 #include "schema/calendar.h"
 #include "schema/text_rest.h"
+#include "schema/timestamp.h"
 #include "schema/value.h"
 
 namespace kalstream {

@@ -1,6 +1,6 @@
-#include "schema/time_text.h"
-
 #include <gtest/gtest.h>
+
+#include "schema/timestamp.h"
 
 namespace kalstream {
 namespace {

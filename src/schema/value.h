@@ -1,6 +1,7 @@
-// What one field of a line says.
+// What one field of a line says, and data that cannot be used.
 #pragma once
 
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
@@ -32,5 +33,10 @@ void interpret(std::string_view text, char decimal, Value& value);
 
 /// Text from a file, cut short and freed of control characters, between a pair of marks.
 std::string shown(std::string_view text, char mark = '"');
+
+/// Bad data, with a message that names the file, the line and what to do.
+struct DataError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
 
 }  // namespace kalstream

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "engine/engine.h"
-#include "engine/running_score.h"
+#include "engine/scores.h"
 #include "monitor/status.h"
 #include "settings/stream_settings.h"
 

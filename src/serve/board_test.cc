@@ -18,7 +18,9 @@ class Seen {
  public:
   explicit Seen(BoardLimits limits = {}, const std::string& key = "",
                 std::int64_t budget = 1'000'000)
-      : budget_(budget), board("s", {}, 0, limits, budget_), engine_(options(key), nullptr) {
+      : budget_(budget),
+        board("s", {.learner = "rls"}, 0, limits, budget_),
+        engine_(options(key), nullptr) {
     board.settle(engine_);
   }
 

@@ -10,7 +10,6 @@
 
 #include "core/envelope.h"
 #include "io/atomic_file.h"
-#include "io/snapshot_file.h"
 #include "lines/json_text.h"
 
 namespace kalstream::serve {

@@ -11,7 +11,6 @@
 #include "lines/line_place.h"
 #include "lines/record_reader.h"
 #include "session/session.h"
-#include "session/stream_state.h"
 #include "settings/schema_json.h"
 #include "settings/stream_settings.h"
 
@@ -129,8 +128,7 @@ void Stream::Parts::exchange_place(Archive& archive) {
 Bytes Stream::Parts::checkpoint() {
   engine.learn();
   Bytes stream =
-      engine.image(stream_state([this](Archive& place) { exchange_place(place); }, engine))
-          .finish();
+      engine.image(engine.stream_state([this](Archive& place) { exchange_place(place); })).finish();
   if (!engine.has_keys()) return stream;
 
   std::vector<Bytes> models;
@@ -157,8 +155,7 @@ Bytes Stream::Parts::checkpoint() {
 void Stream::Parts::resume_without_models(std::span<const std::byte> bytes) {
   const Checkpoint checkpoint = checkpoint_of(bytes);
   if (checkpoint.stream.empty()) throw SnapshotError("there is no stream in this checkpoint");
-  restore(
-      checkpoint, [this](Archive& place) { exchange_place(place); }, engine);
+  engine.restore(checkpoint, [this](Archive& place) { exchange_place(place); });
 }
 
 void Stream::Parts::resume(std::span<const std::byte> bytes) {

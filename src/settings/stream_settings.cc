@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <stdexcept>
@@ -10,10 +9,11 @@
 #include "contenders/budget.h"
 #include "contenders/contenders.h"
 #include "core/closest.h"
+#include "core/number_in.h"
 #include "kalstream/settings.h"
 #include "lines/json_record.h"
 #include "lines/json_text.h"
-#include "schema/data_error.h"
+#include "schema/value.h"
 
 namespace kalstream {
 namespace {
@@ -59,8 +59,9 @@ void read(const StreamOption& option, Values values, std::uint64_t& to) {
   read(option, values, v);
   const std::string& text = values.front().value.text;
   if (v != std::floor(v)) refuse(option, text + " is not a whole number");
-  const char* const end = text.data() + text.size();  // 1e3 is one, too
-  if (std::from_chars(text.data(), end, to).ptr != end) to = static_cast<std::uint64_t>(v);
+  const auto whole = number_in<std::uint64_t>(text);  // which a double may not hold
+  if (!whole && v >= 0x1p64) refuse(option, text + " is too large");
+  to = whole ? *whole : static_cast<std::uint64_t>(v);  // 1e3
 }
 
 // Fields may be named by their number.

@@ -3,7 +3,6 @@
 #include "core/envelope.h"
 #include "engine/checkpoint.h"
 #include "io/atomic_file.h"
-#include "io/snapshot_file.h"
 #include "kalstream/snapshot.h"
 
 namespace kalstream {

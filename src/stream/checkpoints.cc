@@ -9,8 +9,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include "session/stream_state.h"
-
 namespace kalstream {
 namespace {
 
@@ -45,8 +43,7 @@ Checkpoints::Checkpoints(Source& source, Engine& engine, StateStore& store, Cade
 std::optional<std::string> Checkpoints::resume() {
   const auto bytes = store_.stream();
   if (!bytes) return {};
-  restore(
-      checkpoint_of(*bytes), [this](Archive& place) { source_.exchange(place); }, engine_);
+  engine_.restore(checkpoint_of(*bytes), [this](Archive& place) { source_.exchange(place); });
   samples_ = engine_.counts().samples;
   const std::string where = source_.go_on();
   line_ = source_.line();
@@ -95,7 +92,7 @@ void Checkpoints::start(bool with_copy) {
   credit_ = {};
   Bytes stream;
   try {
-    stream = stream_state([this](Archive& place) { source_.exchange(place); }, engine_);
+    stream = engine_.stream_state([this](Archive& place) { source_.exchange(place); });
   } catch (const std::runtime_error& error) {  // the source cannot be looked at
     fail(error.what());
     return;

@@ -90,7 +90,7 @@ TEST(Driver, MetricsStayLiveWhileNobodyReads) {
   sink.before_it_is_gone = [&](const auto& meanwhile) {
     meanwhile();
     const StreamStatus told = status_of(parse_prometheus(fetch_metrics(driver.metrics_port())));
-    EXPECT_EQ(told.samples_predicted, sink.predictions.size());
+    EXPECT_EQ(told.counts.samples, sink.predictions.size());
     EXPECT_EQ(told.lines_read, sink.predictions.size());
   };
   driver.run(sink);

@@ -182,10 +182,10 @@ class Streams {
       driver.run(output);
       const StreamStatus status = driver.status();
       seen.counts = {{"lines", status.lines_read},
-                     {"refused", status.lines_refused},
-                     {"late", status.labels_late},
-                     {"anomalies", status.anomalies},
-                     {"gated", status.updates_gated}};
+                     {"refused", status.counts.refused},
+                     {"late", status.counts.late},
+                     {"anomalies", status.counts.anomalies},
+                     {"gated", status.counts.gated}};
       for (std::size_t kind = 0; kind < status.warnings.size(); ++kind)
         seen.counts["warned " + std::to_string(kind)] = status.warnings[kind];
     }

@@ -114,23 +114,11 @@ StreamStatus StreamMonitor::status(const Engine& engine, const Checkpoints* chec
   const auto seconds_since = [now = Clock::now()](Clock::time_point t) {
     return std::chrono::duration<double>(now - t).count();
   };
-  const Counts& counts = engine.counts();
   StreamStatus s;
   s.version = version();
   s.uptime_seconds = seconds_since(started_);
   s.lines_read = source_.line();
-  s.lines_refused = counts.refused;
-  s.samples_predicted = counts.samples;
-  s.targets_learnt = counts.learnt;
-  s.targets_missing = counts.missing;
-  s.labels_late = counts.late;
-  s.updates_gated = counts.gated;
-  s.updates_rejected = counts.rejected;
-  s.inputs_held = counts.held;
-  s.anomalies = counts.anomalies;
-  s.samples_late = counts.untimely;
-  s.samples_repeated = counts.repeated;
-  s.samples_passed = counts.passed;
+  s.counts = engine.counts();
   if (checkpoints != nullptr) {
     s.checkpoints_written = checkpoints->written();
     s.checkpoint_failures = checkpoints->failed();

@@ -19,7 +19,7 @@
 #include "kalstream/surprise.h"
 #include "learner/mixture.h"
 #include "learner/network_learner.h"
-#include "learner/wrappers.h"
+#include "learner/parts.h"
 #include "recipes/state.h"
 #include "rules/rule.h"
 #include "support.h"

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "kernels/dispatch.h"
-#include "learner/wrappers.h"
+#include "learner/parts.h"
 #include "support.h"
 
 namespace kalstream {

@@ -5,8 +5,8 @@
 #include "kalstream/version.h"
 #include "learner.h"
 #include "names.h"
-#include "schema/data_error.h"
 #include "schema/rules.h"
+#include "schema/value.h"
 
 namespace {
 

@@ -10,7 +10,7 @@
 #include "auto/experts.h"
 #include "core/archive.h"
 #include "core/layout.h"
-#include "learner/baselines.h"
+#include "learner/parts.h"
 
 namespace kalstream {
 namespace {

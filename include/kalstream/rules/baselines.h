@@ -1,5 +1,5 @@
-// Linear models, for a network to beat. Of NetworkOptions they read inputs and outputs only; they
-// take data in any units.
+// What a network should beat: the last target, the mean, linear models. Of NetworkOptions they read
+// inputs and outputs only; they take data in any units.
 #pragma once
 
 #include <cstddef>
@@ -7,6 +7,18 @@
 #include "kalstream/rules/rule.h"
 
 namespace kalstream {
+
+/// d̂ is the last target; 0 before there is one.
+struct Naive {
+  void validate() const {}
+  static const RuleInfo<Naive>& info();
+};
+
+/// d̂ is the mean of the targets so far; 0 before there is one.
+struct Mean {
+  void validate() const {}
+  static const RuleInfo<Mean>& info();
+};
 
 /// Recursive least squares on the inputs and a constant: a linear model under Ekf with r = 1, both
 /// standardised as the stream goes.
