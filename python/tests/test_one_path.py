@@ -2,6 +2,7 @@
 
 import csv
 import ctypes
+import datetime
 import io
 import json
 import math
@@ -188,6 +189,33 @@ def test_made_up_streams(program, library, tmp_path, name):
         held = np.column_stack([run.predictions, run.low, run.high, run.surprise, *ahead])
     numbers = [[math.nan if row[c] == "" else float(row[c]) for c in columns] for row in rows]
     assert np.array_equal(held, numbers, equal_nan=True)
+
+
+@pytest.mark.parametrize("name", made_up())
+def test_a_stream_in_python(program, name):
+    text, settings = made_up()[name]
+    lines = text.splitlines(keepends=True)
+    streamed = subprocess.run(
+        [program.path, "stream", "--quiet", *options(settings)], input=text, capture_output=True, text=True, check=True
+    ).stdout
+    first = kalstream.Stream(**settings)
+    answers = [first.take(line) for line in lines[:60]]
+    second = kalstream.Stream(**settings)
+    second.resume(first.checkpoint())
+    answers += [second.take(line) for line in lines[60:]]
+    assert "".join(answer + "\n" for answer in answers if answer is not None) == streamed
+    assert second.status()["records"] > 60
+
+
+def test_records_of_python():
+    stream = kalstream.Stream(target="y", learner="rls")
+    answer = stream.take({"x": np.float32(0.5), "y": None, "when": datetime.date(2024, 1, 31)})
+    assert answer["status"] == "predicted" and answer["time"] == "2024-01-31"
+    assert stream.take({"x": "warm", "y": 1, "when": "2024-02-01"})["status"] == "refused"
+    assert [field["role"] for field in stream.schema()["fields"]] == ["input", "target", "time"]
+    assert stream.state_of() and not stream.take_remarks()
+    with pytest.raises(ValueError, match="did you mean 'learner'"):
+        kalstream.Stream(lerner="rls")
 
 
 def test_awkward_files(program, library):
