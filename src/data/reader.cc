@@ -37,6 +37,8 @@ std::string read_all(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in) fail_at(path, 0, "cannot be opened; check its permissions");
   std::string bytes;
+  std::error_code ignored;
+  if (const auto size = fs::file_size(path, ignored); !ignored) bytes.reserve(size + chunk);
   while (in) {
     const std::size_t size = bytes.size();
     bytes.resize(size + chunk);

@@ -15,8 +15,6 @@ namespace {
 
 constexpr std::size_t most_cells = 100'000;
 
-bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
-
 /// One line on the way of becoming cells.
 class Splitting {
  public:
@@ -53,7 +51,7 @@ class Splitting {
   Cell next() {
     skip_blanks();
     const char* const begin = at_;
-    const bool quoted = at_ != end_ && quotes_.find(*at_) != quotes_.npos;
+    const bool quoted = at_ != end_ && (*at_ == quotes_.front() || *at_ == quotes_.back());
     if (quoted) skip_quotes(*at_);
     const char* const closed = at_;
     at_ = end_of_cell();

@@ -1,5 +1,5 @@
 // Lines of delimited text: where their fields are, and what a first line tells. Internal to
-// src/data.
+// src/lines and src/data.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,8 @@ struct Cell {
 using Cells = std::vector<Cell>;
 
 /// The fields of a line; `delimiter` ' ' stands for any run of blanks, 0 for none at all. The cells
-/// are views of the line. Throws DataError if a quote is never closed, or if there are too many.
+/// are views of the line. `quotes` are one sign or two. Throws DataError if a quote is never
+/// closed, or if there are too many.
 void split(std::string_view line, char delimiter, Cells& cells, std::string_view quotes = "\"");
 
 /// Where the line ends that `text` begins with: at a line feed outside of quotes, or at the end. An

@@ -4,14 +4,13 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <system_error>
 
 namespace kalstream {
 namespace {
 
 using Kind = Value::Kind;
-
-bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
 bool is_control(char c) {
   const auto byte = static_cast<unsigned char>(c);
@@ -52,8 +51,38 @@ bool is_tiny(std::string_view digits) {
   return exponent < (first < point ? 1 - place : -place);
 }
 
+// Reads a decimal of at most 15 digits without exponent, such as -12.5. Its digits and the power of
+// ten are both exact as doubles, so that one division rounds correctly (Clinger 1990, "How to read
+// floating point numbers accurately"). False if the text is anything else.
+bool take_short_decimal(std::string_view text, double& number) {
+  constexpr std::array<double, 16> power = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                            1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+  const bool negative = text.starts_with('-');
+  if (negative) text.remove_prefix(1);
+  if (text.empty() || text.size() >= power.size()) return false;
+  std::uint64_t digits = 0;
+  std::size_t point = text.size();
+  for (std::size_t k = 0; k < text.size(); ++k) {
+    const auto digit = static_cast<unsigned char>(text[k] - '0');
+    if (digit <= 9)
+      digits = 10 * digits + digit;
+    else if (text[k] == '.' && point == text.size() && k > 0 && k + 1 < text.size())
+      point = k;
+    else
+      return false;
+  }
+  const std::size_t places = point == text.size() ? 0 : text.size() - point - 1;
+  number = static_cast<double>(digits) / power[places];
+  if (negative) number = -number;
+  return true;
+}
+
 // Whether the text is a number, in the way of programs; if so, what `value` is.
 bool take_number(std::string_view digits, Value& value) {
+  if (take_short_decimal(digits, value.number)) {
+    value.kind = Kind::number;
+    return true;
+  }
   if (digits.size() > 1 && digits[0] == '+' && digits[1] != '-') digits.remove_prefix(1);
   const char* const end = digits.data() + digits.size();
   double number = 0;
@@ -82,12 +111,6 @@ bool take_number_with_comma(std::string_view text, Value& value) {
 }
 
 }  // namespace
-
-std::string_view trim(std::string_view text) {
-  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
-  return text;
-}
 
 std::string lower_case(std::string_view text) {
   std::string result(text);

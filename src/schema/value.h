@@ -23,8 +23,14 @@ struct Value {
   std::string text;           ///< as written, without quotes
 };
 
-/// Blanks, tabs and carriage returns at both ends are not part of a text.
-std::string_view trim(std::string_view text);
+inline bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+
+/// The text without the blanks, tabs and carriage returns at its ends.
+inline std::string_view trim(std::string_view text) {
+  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
+  return text;
+}
 std::string lower_case(std::string_view text);
 
 /// What `text` is, whatever the locale: kind and number of `value`; its text is left alone. Blanks

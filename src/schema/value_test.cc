@@ -2,6 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <charconv>
+#include <cstdint>
+#include <string>
+
+#include "core/rng.h"
+
 namespace kalstream {
 namespace {
 
@@ -31,6 +38,24 @@ TEST(Value, NumbersInAllTheirSpellings) {
                                                              {"True", 1}}) {
     EXPECT_EQ(value_of(text).kind, Kind::number) << text;
     EXPECT_EQ(value_of(text).number, number) << text;
+  }
+}
+
+TEST(Value, ShortDecimalsAreReadToTheBit) {
+  Rng rng(1);
+  for (int k = 0; k < 100'000; ++k) {
+    std::string text = rng.below(2) == 0 ? "-" : "";
+    const std::uint64_t digits = 1 + rng.below(17);
+    const std::uint64_t point = rng.below(20);
+    for (std::uint64_t d = 0; d < digits; ++d) {
+      if (d == point) text += '.';
+      text += static_cast<char>('0' + rng.below(10));
+    }
+    double number = 0;
+    std::from_chars(text.data(), text.data() + text.size(), number);
+    ASSERT_EQ(std::bit_cast<std::uint64_t>(value_of(text).number),
+              std::bit_cast<std::uint64_t>(number))
+        << text;
   }
 }
 
