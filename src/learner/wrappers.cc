@@ -1,5 +1,6 @@
 
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
 #include "core/cloned.h"
@@ -33,6 +34,7 @@ class Scaled final : public Learner {
         x_start_(first_lag_),
         d_start_(inner_->outputs()),
         x_(inner_->inputs()),
+        x_seen_(inner_->inputs()),
         d_(inner_->outputs()),
         d_hat_(inner_->outputs()),
         spread_(inner_->outputs()) {}
@@ -77,6 +79,7 @@ class Scaled final : public Learner {
 
   std::span<const double> forecast_next(std::span<const double> x) override {
     const bool usable = x.size() == x_.size() && all_usable(x);
+    is_standardised_ = false;
     const auto d_hat = inner_->forecast_next(usable ? standardise(x, x_moments_) : x);
     for (std::size_t k = 0; k < d_hat_.size(); ++k) d_hat_[k] = to_target(k, d_hat[k]);
     return d_hat_;
@@ -91,9 +94,11 @@ class Scaled final : public Learner {
     x_start_.reset();
     d_start_.reset();
     before_ = 0;
+    is_standardised_ = false;
   }
 
   void exchange(Archive& archive) override {
+    is_standardised_ = false;
     inner_->exchange(archive);
     x_moments_.exchange(archive);
     d_moments_.exchange(archive);
@@ -106,17 +111,25 @@ class Scaled final : public Learner {
   // The moments that include x are those that count now.
   void take(std::span<const double> x, bool was_wild) {
     std::swap(x_moments_, x_moments_new_);
+    is_standardised_ = false;
     was_wild |= x_start_.add(x.first(first_lag_), x_moments_);
     if (!was_wild) return;
     before_ += inner_->samples();
     inner_->reset();
   }
 
-  // x' with moments that include x; the moments themselves wait in x_moments_new_.
+  // x' with moments that include x; the moments themselves wait in x_moments_new_. learn() asks for
+  // the x that predict() has just seen: that one is not standardised again.
   std::span<const double> standardise(std::span<const double> x) {
-    if (x.size() != x_.size() || !all_usable(x)) return x;  // the inner learner will refuse it
+    if (x.size() != x_.size()) return x;  // the inner learner will refuse it
+    if (is_standardised_ &&
+        (x.empty() || std::memcmp(x.data(), x_seen_.data(), x.size_bytes()) == 0))
+      return x_;
+    if (!all_usable(x)) return x;
     x_moments_new_ = x_moments_;
     x_moments_new_.add(x.first(first_lag_));
+    std::ranges::copy(x, x_seen_.begin());
+    is_standardised_ = true;
     return standardise(x, x_moments_new_);
   }
 
@@ -149,7 +162,9 @@ class Scaled final : public Learner {
   WildStart x_start_;
   WildStart d_start_;
   std::uint64_t before_ = 0;  // samples before the inner learner began anew
-  std::vector<double> x_;
+  std::vector<double> x_;       // standardised
+  std::vector<double> x_seen_;  // what x_ was made of, if is_standardised_
+  bool is_standardised_ = false;
   std::vector<double> d_;
   std::vector<double> d_hat_;
   std::vector<double> spread_;
