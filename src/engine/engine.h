@@ -94,6 +94,9 @@ class Engine final : private StreamListener {
   /// … and back, with the only model where there are no keys.
   void restore(const Checkpoint& checkpoint, const ExchangePlace& place);
   void set_only_model(std::unique_ptr<StreamModel> model);
+  /// What comes is known to be the stream of the checkpoint: the fields of the first record need
+  /// not tell, and it is taken as any other.
+  void go_on_without_check() { to_be_checked_ = false; }
 
   /// The checkpoint of the key's model (of the only one, where there are no keys); nothing if there
   /// is none. Throws StoreError.

@@ -112,6 +112,10 @@ class StateStore {
     });
   }
 
+  /// How many commits before the last one the state is from that stands in for a damaged one: what
+  /// came after that one has to be kept by whoever can give it again.
+  virtual std::size_t commits_to_previous() const { return 1; }
+
   /// Memory that it takes, about.
   virtual std::uint64_t memory() const { return 0; }
 };

@@ -20,6 +20,18 @@ constexpr const char* temporary = ".tmp";  // and the number of the process
 
 enum class Wait { for_disk, for_nothing };
 
+/// To a name that nothing has.
+bool copy(System& system, const std::string& from, const std::string& to) {
+  const auto bytes = read_bytes(from, system);
+  const Descriptor file(system, system.open(to, O_WRONLY | O_CREAT | O_EXCL, 0666));
+  if (!file) return false;
+  if (system.write_all(file.get(), as_text(bytes)) && system.sync(file.get()) == 0) return true;
+  const int why = errno;
+  system.remove(to);
+  errno = why;
+  return false;
+}
+
 /// A file on its way to its name: the file itself behind any links, and the one that is written
 /// first.
 class Replacement {
@@ -86,18 +98,13 @@ class Replacement {
   void keep_previous() {
     const std::string on_its_way = first_name_ + ".previous";
     system_.remove(on_its_way);
-    const bool kept = (system_.link(final_name_, on_its_way) == 0 || copy_to(on_its_way)) &&
-                      system_.rename(on_its_way, final_name_ + ".previous") == 0;
+    const bool kept =
+        (system_.link(final_name_, on_its_way) == 0 || copy(system_, final_name_, on_its_way)) &&
+        system_.rename(on_its_way, final_name_ + ".previous") == 0;
     const int why = errno;
     system_.remove(on_its_way);  // still there if it failed, or if both were names of one file
     errno = why;
     if (!kept) fail("keep the previous file");
-  }
-
-  bool copy_to(const std::string& name) {
-    const auto bytes = read_bytes(final_name_, system_);
-    const Descriptor file(system_, system_.open(name, O_WRONLY | O_CREAT | O_EXCL, 0666));
-    return file && system_.write_all(file.get(), as_text(bytes)) && system_.sync(file.get()) == 0;
   }
 
   // A new name is on the disk when its folder is; where that cannot be had, the name may come late.
@@ -131,6 +138,22 @@ void replace_file(const fs::path& path, std::string_view text, System& system) {
 
 void remove_leftovers(const fs::path& path, System& system) {
   Replacement(system, path).remove_leftovers();
+}
+
+std::string keep_damaged(const fs::path& path, System& system) {
+  struct stat file = {};
+  struct stat other = {};
+  for (int n = 1; system.status(path, file) == 0; ++n) {
+    const std::string name = path.string() + ".damaged" + (n == 1 ? "" : '-' + std::to_string(n));
+    if (system.link(path, name) == 0) return name;
+    if (errno != EEXIST && copy(system, path, name)) return name;
+    if (errno != EEXIST) break;
+    const bool is_it = system.link_status(name, other) == 0 && other.st_ino == file.st_ino &&
+                       other.st_dev == file.st_dev;
+    if (is_it) return name;
+  }
+  throw std::runtime_error(path.string() + ": is damaged, and cannot be kept under another name: " +
+                           std::strerror(errno));
 }
 
 void require_writable(const fs::path& path, System& system) {

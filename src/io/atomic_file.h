@@ -28,6 +28,11 @@ void replace_file(const std::filesystem::path& path, std::string_view text,
 /// knows that nobody is writing it.
 void remove_leftovers(const std::filesystem::path& path, System& system = System::real());
 
+/// Gives a damaged file a second name, which outlives what becomes of the first: `path` with
+/// ".damaged" added, or ".damaged-2" and so on where that is another file. Returns the name. Throws
+/// std::runtime_error naming the path.
+std::string keep_damaged(const std::filesystem::path& path, System& system = System::real());
+
 /// Throws what write_file would if it cannot write there; for use before long work.
 void require_writable(const std::filesystem::path& path, System& system = System::real());
 

@@ -254,13 +254,20 @@ void Board::warned(std::string_view kind, std::string_view text) {
   warnings_.push_back({++event_, milliseconds_now(), std::string(kind), std::string(text)});
 }
 
+void Board::set_failure(std::string why) {
+  const std::lock_guard lock(mutex_);
+  if (failure_ == why) return;
+  failure_ = std::move(why);
+  ++event_;
+}
+
 void Board::count(const Engine& engine) {
   const Scores* scores = engine.scores();
   const Models* models = engine.models();
   const std::lock_guard lock(mutex_);
   ++event_;
   counts_ = engine.counts();
-  memory_ = engine.memory();
+  memory_ = engine.memory_of_models();
   if (models != nullptr) model_count_ = models->in_memory() + models->stored();
   if (scores == nullptr) return;
   errors_ = scores->errors().all();

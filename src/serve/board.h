@@ -125,6 +125,8 @@ class Board {
   void know(const std::vector<std::string>& keys);
   void answered(const Answer& answer, std::int64_t at);
   void warned(std::string_view kind, std::string_view text);
+  /// Why the stream cannot be used; empty: it can.
+  void set_failure(std::string why);
   /// Counts and scores: after every request.
   void count(const Engine& engine);
   /// All that changes slowly: now and then.
@@ -237,6 +239,7 @@ class Board {
   std::uint64_t model_count_ = 0;
   std::uint64_t memory_ = 0;
   StreamStatus status_;
+  std::string failure_;
   const std::string options_;    // JSON
   std::string schema_ = "null";  // the same
 };

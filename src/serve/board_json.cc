@@ -108,6 +108,7 @@ std::string Board::stream_json(Detail detail) const {
   to += '}';
   append_field(to, "refused", counts_.refused);
   append_field(to, "memory_bytes", memory_);
+  append_field(to, "failure", failure_.empty() ? std::nullopt : std::optional(failure_));
   if (detail == Detail::all) {
     to += ",\"options\":" + options_ + ",\"schema\":" + schema_ + ",\"scores\":{";
     append_field(to, "samples", counts_.samples);

@@ -8,7 +8,11 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <limits>
 #include <stdexcept>
+#include <utility>
+
+#include "io/atomic_file.h"
 
 namespace kalstream::serve {
 namespace {
@@ -19,26 +23,46 @@ constexpr std::string_view prefix = "inputs-";
 
 // Before the key and the body of an entry.
 struct Head {
-  std::uint32_t sum = 0;  // of all that follows
-  std::uint32_t kind = 0;
+  std::uint32_t sum = 0;       // of the rest of the head
+  std::uint32_t body_sum = 0;  // of key and body
   std::uint64_t number = 0;
   std::int64_t at = 0;
-  std::uint64_t key = 0;   // bytes of it
+  std::uint32_t kind = 0;
+  std::uint32_t key = 0;   // bytes of it
   std::uint64_t body = 0;  // the same
 };
 static_assert(sizeof(Head) == 40);
 
-std::uint32_t sum_of(const Head& head, std::string_view key, std::string_view body) {
-  const auto add = [](uLong sum, const void* at, std::size_t n) -> uLong {
-    if (n == 0) return sum;  // zlib takes a null pointer for the beginning of another sum
-    return crc32_z(sum, static_cast<const Bytef*>(at), n);
-  };
-  uLong sum = add(0, &head.kind, sizeof(Head) - sizeof(head.sum));
-  sum = add(sum, key.data(), key.size());
-  return static_cast<std::uint32_t>(add(sum, body.data(), body.size()));
+constexpr std::uint64_t most_bytes = std::uint64_t{1} << 40;  // of a body that is there
+constexpr std::uint64_t nowhere = std::numeric_limits<std::uint64_t>::max();
+
+std::uint32_t sum_of(std::string_view first, std::string_view second = {}) {
+  uLong sum = crc32_z(0, nullptr, 0);
+  for (const std::string_view part : {first, second})
+    if (!part.empty())  // zlib takes a null pointer for the beginning of another sum
+      sum = crc32_z(sum, reinterpret_cast<const Bytef*>(part.data()), part.size());
+  return static_cast<std::uint32_t>(sum);
+}
+
+std::uint32_t sum_of(const Head& head) {
+  return sum_of({reinterpret_cast<const char*>(&head.body_sum), sizeof(Head) - sizeof(head.sum)});
 }
 
 }  // namespace
+
+struct InputLog::Entry {
+  Head head;
+  std::string content;  // key and body
+
+  std::uint64_t size() const { return sizeof(Head) + head.key + head.body; }
+};
+
+enum class InputLog::Look : std::uint8_t {
+  whole,
+  damaged,     ///< its head is sound, its content is not
+  unfinished,  ///< the file ends within it
+  nothing,     ///< there is no sound head
+};
 
 InputLog::InputLog(std::string folder, bool sync, System& system)
     : system_(system), folder_(std::move(folder)), sync_(sync), file_(system, -1) {}
@@ -69,90 +93,139 @@ std::vector<std::uint64_t> InputLog::files() {
 }
 
 std::vector<std::string> InputLog::replay(std::uint64_t from, const Take& take) {
-  std::vector<std::string> remarks;
   const std::vector<std::uint64_t> firsts = files();
   next_ = from;
+  damage_.reset();
+  remarks_.clear();
   for (std::size_t k = 0; k < firsts.size(); ++k) {
-    const bool is_last = k + 1 == firsts.size();
-    if (!is_last && firsts[k + 1] <= from) continue;
-    if (firsts[k] > next_)
-      remarks.push_back(fmt::format("{}: inputs {} to {} are missing, and what they taught",
-                                    folder_, next_, firsts[k] - 1));
-    if (!replay_file(firsts[k], is_last, from, take, remarks)) break;
+    const std::uint64_t bound = k + 1 == firsts.size() ? nowhere : firsts[k + 1];
+    if (bound <= from) continue;
+    pass_over(firsts[k]);
+    replay_file(firsts[k], bound, take);
   }
   file_.close();
   half_written_ = rolls_ = false;
-  return remarks;
+  return std::move(remarks_);
 }
 
-bool InputLog::replay_file(std::uint64_t first, bool is_last, std::uint64_t from, const Take& take,
-                           std::vector<std::string>& remarks) {
+void InputLog::replay_file(std::uint64_t first, std::uint64_t bound, const Take& take) {
   path_ = path_of(first);
   const Descriptor file(system_, system_.open(path_, O_RDONLY));
-  if (!file) fail("cannot be opened");
   struct stat found = {};
-  if (system_.status(file.get(), found) != 0) fail("cannot be read");
-  const auto size = static_cast<std::uint64_t>(found.st_size);
-  std::uint64_t at = 0;
-  std::uint64_t number = first;
-  while (at < size) {
-    Head head;
-    const ssize_t n = system_.read_at(file.get(), &head, sizeof(head), at);
-    if (n < 0) fail("cannot be read");
-    const bool fits = static_cast<std::size_t>(n) == sizeof(head) && head.key <= size &&
-                      head.body <= size && at + sizeof(head) + head.key + head.body <= size;
-    bool sound = false;
-    if (fits) {
-      const std::size_t rest = head.key + head.body;
-      buffer_.resize(rest);
-      const ssize_t m = system_.read_at(file.get(), buffer_.data(), rest, at + sizeof(head));
-      if (m < 0) fail("cannot be read");
-      const std::string_view all(buffer_);
-      sound = static_cast<std::size_t>(m) == rest && head.number == number &&
-              head.sum == sum_of(head, all.substr(0, head.key), all.substr(head.key));
+  if (!file || system_.status(file.get(), found) != 0) fail("cannot be read");
+  const Replayed in{first, bound, file, static_cast<std::uint64_t>(found.st_size)};
+  std::uint64_t number = first;  // of the entry that should come
+  Entry entry;
+  for (std::uint64_t at = 0; at < in.size;) {
+    const Look look = look_at(in, at, entry);
+    if (look == Look::unfinished) {
+      if (bound == nowhere && number >= next_)
+        remarks_.push_back(fmt::format(
+            "{}: the file ends within input {}, which is left out; an input is answered only once "
+            "all of it is written",
+            path_, number));
+      break;
     }
-    if (!sound) break;
-    at += sizeof(head) + buffer_.size();
-    ++number;
-    next_ = std::max(next_, number);
-    if (head.number < from) continue;
-    const std::string body = std::move(buffer_);
-    const std::string_view all(body);
-    take({.kind = static_cast<Input::Kind>(head.kind),
-          .at = head.at,
-          .key = all.substr(0, head.key),
-          .body = all.substr(head.key)});
+    if (look != Look::whole && !damage_) damage_ = {.path = path_, .at = at};
+    if (look == Look::nothing) {
+      at = find_entry(in, at + 1, number);
+      damage_->is_open = at == nowhere;
+      continue;
+    }
+    at += entry.size();
+    number = entry.head.number + 1;
+    if (look == Look::damaged || entry.head.number < next_) continue;
+    pass_over(entry.head.number);
+    next_ = number;
+    const std::string_view all(entry.content);
+    take({.kind = static_cast<Input::Kind>(entry.head.kind),
+          .at = entry.head.at,
+          .key = all.substr(0, entry.head.key),
+          .body = all.substr(entry.head.key)});
   }
-  if (at == size) return true;
-  if (!is_last)
-    throw std::runtime_error(fmt::format(
-        "{}: entry {} is damaged, and others follow; put a copy of the file there, or remove it: "
-        "then what is in it is lost",
-        path_, number));
-  remarks.push_back(
-      fmt::format("{}: the last entry, {}, is not whole and was never acknowledged: it is left out",
-                  path_, number));
-  const Descriptor again(system_, system_.open(path_, O_WRONLY));
-  if (!again || system_.truncate(again.get(), static_cast<off_t>(at)) != 0) fail("cannot be cut");
-  return false;
+  if (bound != nowhere || !damage_) return;
+  pass_over(damage_->is_open ? std::max(number, next_) + 1 : number);
 }
 
-// An empty file, or one that ended before, is gone on with by nobody: each start begins a file.
+InputLog::Look InputLog::look_at(const Replayed& in, std::uint64_t at, Entry& entry) {
+  const auto read = [&](void* to, std::size_t n, std::uint64_t from) {
+    const ssize_t m = system_.read_at(in.file.get(), to, n, from);
+    if (m < 0) fail("cannot be read");
+    return static_cast<std::size_t>(m) == n;
+  };
+  Head& head = entry.head;
+  if (!read(&head, sizeof(head), at)) return Look::unfinished;
+  const bool is_head = head.sum == sum_of(head) && head.body <= most_bytes &&
+                       head.number >= in.first && head.number < in.bound;
+  if (!is_head) return Look::nothing;
+  if (in.size - at < entry.size()) return Look::unfinished;
+  entry.content.resize(head.key + head.body);
+  const bool sound = read(entry.content.data(), entry.content.size(), at + sizeof(head)) &&
+                     head.body_sum == sum_of(entry.content);
+  return sound ? Look::whole : Look::damaged;
+}
+
+// The next whole entry of at least this number from byte `at` on; nowhere: there is none.
+std::uint64_t InputLog::find_entry(const Replayed& in, std::uint64_t at, std::uint64_t least) {
+  constexpr std::size_t window = std::size_t{1} << 20;
+  Entry entry;
+  for (; at + sizeof(Head) <= in.size; at += window - sizeof(Head) + 1) {
+    buffer_.resize(window);
+    const ssize_t n = system_.read_at(in.file.get(), buffer_.data(), window, at);
+    if (n < 0) fail("cannot be read");
+    for (std::size_t k = 0; k + sizeof(Head) <= static_cast<std::size_t>(n); ++k) {
+      std::memcpy(&entry.head, buffer_.data() + k, sizeof(Head));
+      const bool is_likely = entry.head.number >= least && entry.head.number - least < in.size;
+      if (is_likely && look_at(in, at + k, entry) == Look::whole) return at + k;
+    }
+  }
+  return nowhere;
+}
+
+// The next entry that should come is `until`; what was expected before it is missing.
+void InputLog::pass_over(std::uint64_t until) {
+  const auto damage = std::exchange(damage_, std::nullopt);
+  if (until <= next_) return;
+  const bool is_one = next_ + 1 == until;
+  std::string which = is_one ? fmt::format("input {} is", next_)
+                             : fmt::format("inputs {} to {} are", next_, until - 1);
+  if (damage && damage->is_open) which = fmt::format("input {} and all behind it are", next_);
+  next_ = until;
+  if (!damage) {
+    remarks_.push_back(fmt::format("{}: {} missing, and not learnt", folder_, which));
+    return;
+  }
+  const std::string kept = keep_damaged(damage->path, system_);
+  remarks_.push_back(fmt::format(
+      "{}: {} damaged (byte {}) and not learnt; the file is kept as {}: what it holds is text (see "
+      "it with strings), and can be sent again",
+      damage->path, which, damage->at, kept));
+}
+
+// Each start begins a file. One that is there already has no whole entry, but maybe part of one.
 void InputLog::open_file() {
   path_ = path_of(next_);
-  file_ = Descriptor(system_, system_.open(path_, O_WRONLY | O_CREAT | O_TRUNC, 0644));
+  struct stat found = {};
+  if (system_.link_status(path_, found) == 0) {
+    if (found.st_size > 0) keep_damaged(path_, system_);
+    if (system_.remove(path_) != 0) fail("cannot be replaced");
+  }
+  file_ = Descriptor(system_, system_.open(path_, O_WRONLY | O_CREAT | O_EXCL, 0644));
   if (!file_) fail("cannot be opened");
   bytes_ = 0;
   half_written_ = false;
   if (!sync_) return;
   const Descriptor folder(system_, system_.open(folder_, O_RDONLY | O_DIRECTORY));
-  if (!folder || system_.sync(folder.get()) != 0) fail("cannot be made to last");
+  if (folder && system_.sync(folder.get()) == 0) return;
+  file_.close();
+  fail("cannot be made to last");
 }
 
 // Back to the last whole entry.
 void InputLog::cut() {
   const auto end = static_cast<off_t>(bytes_);
-  if (system_.truncate(file_.get(), end) != 0 || system_.seek(file_.get(), end, SEEK_SET) != end)
+  if (system_.truncate(file_.get(), end) != 0 || system_.seek(file_.get(), end, SEEK_SET) != end ||
+      (sync_ && system_.sync(file_.get()) != 0))
     fail("cannot be cut");
   half_written_ = false;
 }
@@ -163,12 +236,13 @@ void InputLog::append(const Input& input) {
   if (rolls_) file_.close();
   rolls_ = false;
   if (!file_) open_file();
-  Head head{.kind = static_cast<std::uint32_t>(input.kind),
+  Head head{.body_sum = sum_of(input.key, input.body),
             .number = next_,
             .at = input.at,
-            .key = input.key.size(),
+            .kind = static_cast<std::uint32_t>(input.kind),
+            .key = static_cast<std::uint32_t>(input.key.size()),
             .body = input.body.size()};
-  head.sum = sum_of(head, input.key, input.body);
+  head.sum = sum_of(head);
   buffer_.assign(reinterpret_cast<const char*>(&head), sizeof(head));
   buffer_ += input.key;
   const bool apart = input.body.size() >= worth_no_copy;
@@ -186,8 +260,16 @@ void InputLog::append(const Input& input) {
     fail("cannot be written");
   }
   half_written_ = false;
-  bytes_ += sizeof(head) + input.key.size() + input.body.size();
+  last_ = sizeof(head) + input.key.size() + input.body.size();
+  bytes_ += last_;
   ++next_;
+}
+
+void InputLog::take_back() {
+  bytes_ -= std::exchange(last_, 0);
+  --next_;
+  half_written_ = true;
+  cut();
 }
 
 void InputLog::remove_before(std::uint64_t number) {

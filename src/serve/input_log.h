@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,8 +30,9 @@ struct Input {
   std::vector<std::string_view> elements = {};  ///< of an array; views into its body
 };
 
-/// Files of entries, each with its number, its length and a checksum. An entry is there whole, or
-/// it is the last and was never acknowledged.
+/// Files of entries, each with its number, its length and checksums. An entry is numbered one more
+/// than the one before it, so that none can be missing unnoticed. Damage costs the entries that it
+/// hit: those behind them are found by their checksums, and the damaged file is kept.
 class InputLog {
  public:
   /// In a folder that is there. With `sync`, an entry survives the loss of power, too. Throws
@@ -38,13 +40,16 @@ class InputLog {
   InputLog(std::string folder, bool sync, System& system = System::real());
 
   using Take = std::function<void(const Input&)>;
-  /// All entries from this number on, in order. What people should know: of entries that are
-  /// missing before the first that is there, of a last one that is not whole. Throws
-  /// std::runtime_error if one is damaged that others follow.
+  /// All entries from this number on, in order. Returns what people should know: which entries are
+  /// damaged or missing, where they are kept, and where the log ends within an entry. Changes no
+  /// file.
   std::vector<std::string> replay(std::uint64_t from, const Take& take);
 
   /// The entry is there, or nothing has changed.
   void append(const Input& input);
+  /// Removes the entry that was appended last, which was refused. If this throws, the entry is
+  /// removed before the next one is appended.
+  void take_back();
 
   std::uint64_t next() const { return next_; }    ///< number of the next entry
   std::uint64_t bytes() const { return bytes_; }  ///< since the file was begun
@@ -52,10 +57,28 @@ class InputLog {
   void remove_before(std::uint64_t number);       ///< files that hold only earlier ones
 
  private:
+  /// A file that is being replayed.
+  struct Replayed {
+    std::uint64_t first;  // number of its first entry …
+    std::uint64_t bound;  // … and of that of the next file
+    const Descriptor& file;
+    std::uint64_t size;
+  };
+  struct Entry;
+  enum class Look : std::uint8_t;
+  /// Where entries could not be read, since the last one that could.
+  struct Damage {
+    std::string path;
+    std::uint64_t at = 0;  // byte
+    bool is_open = false;  // it is not known how many entries there were
+  };
+
   std::string path_of(std::uint64_t first) const;
   std::vector<std::uint64_t> files();
-  bool replay_file(std::uint64_t first, bool is_last, std::uint64_t from, const Take& take,
-                   std::vector<std::string>& remarks);
+  void replay_file(std::uint64_t first, std::uint64_t bound, const Take& take);
+  Look look_at(const Replayed& in, std::uint64_t at, Entry& entry);
+  std::uint64_t find_entry(const Replayed& in, std::uint64_t at, std::uint64_t least);
+  void pass_over(std::uint64_t until);
   void open_file();
   void cut();
   [[noreturn]] void fail(const std::string& what) const;
@@ -67,9 +90,12 @@ class InputLog {
   Descriptor file_;
   std::string path_;
   std::uint64_t bytes_ = 0;
+  std::uint64_t last_ = 0;     // bytes of the last entry
   bool half_written_ = false;  // there is something behind bytes_
   bool rolls_ = false;         // to the next file
   std::string buffer_;
+  std::optional<Damage> damage_;  // while entries are replayed
+  std::vector<std::string> remarks_;
 };
 
 }  // namespace kalstream::serve

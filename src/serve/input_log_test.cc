@@ -2,11 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
 
 #include "faulty_system.h"
+#include "support.h"
 #include "temporary_folder.h"
 
 namespace kalstream::serve {
@@ -130,18 +132,83 @@ TEST_F(InputLogTest, ALastEntryThatIsNotWholeIsLeftOut) {
   }
 }
 
-TEST_F(InputLogTest, DamageInTheMiddleIsNoticed) {
+/// Changes one bit of a file.
+void flip(const fs::path& path, std::uintmax_t byte, int bit) {
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekg(static_cast<std::streamoff>(byte));
+  const int c = file.get();
+  file.seekp(static_cast<std::streamoff>(byte));
+  file.put(static_cast<char>(c ^ (1 << bit)));
+}
+
+// Any bit of any entry, whether it is the last one, or others follow in the file or in the next.
+TEST_F(InputLogTest, DamageCostsTheEntryThatItHit) {
+  std::vector<Entry> whole;
   {
     InputLog log(path(), false);
     all_from(log, 1);
-    for (int k = 0; k < 4; ++k) append(log, k);
-    log.begin_file();
-    append(log, 4);
+    for (const int k : {0, 1, 2, 4, 5, 6}) {
+      if (k == 4) log.begin_file();
+      append(log, k);
+      whole.push_back(entry(k));
+    }
   }
-  const std::string first = path() + "/inputs-00000000000000000001";
-  std::fstream(first, std::ios::in | std::ios::out | std::ios::binary).seekp(60).put('!');
+  for (const auto& file : fs::directory_iterator(folder_.path))
+    for (std::uintmax_t bit = 0; bit < 8 * file.file_size(); bit += test::one_in(7)) {
+      const TemporaryFolder copy(test::in_memory());
+      fs::copy(folder_.path, copy.path);
+      const fs::path damaged = copy.path / file.path().filename();
+      flip(damaged, bit / 8, static_cast<int>(bit % 8));
+      std::vector<Entry> expected = whole;
+      std::vector<std::string> remarks;
+      InputLog log(copy.path.string(), false);
+      const auto found = all_from(log, 1, &remarks);
+      ASSERT_EQ(found.size(), whole.size() - 1) << bit;
+      const auto lost = std::ranges::mismatch(found, whole).in2;
+      const auto number = lost - whole.begin();
+      expected.erase(expected.begin() + number);
+      ASSERT_EQ(found, expected) << bit;
+      ASSERT_EQ(remarks.size(), 1U);
+      ASSERT_EQ(remarks[0].find(damaged.string() + ": input " + std::to_string(number + 1) + ' '),
+                0U)
+          << remarks[0];
+      ASSERT_NE(remarks[0].find(damaged.string() + ".damaged"), std::string::npos) << remarks[0];
+      ASSERT_EQ(log.next(), 7U);
+      append(log, 7);
+      expected.push_back(entry(7));
+      EXPECT_EQ(all_from(log, 1), expected);
+      log.begin_file();
+      append(log, 8);
+      log.remove_before(8);
+      EXPECT_TRUE(fs::exists(damaged.string() + ".damaged"));
+      EXPECT_EQ(log.replay(8, [](const Input&) {}).size(), 0U);
+    }
+}
+
+// Its length is not known: the next one is looked for, as far as it takes.
+TEST_F(InputLogTest, ALongEntryWithADamagedHeadIsPassedOver) {
+  const std::string long_body(3'000'001, 'x');
+  {
+    InputLog log(path(), false);
+    all_from(log, 1);
+    log.append({.body = long_body});
+    append(log, 1);
+  }
+  flip(last_file(folder_.path), 9, 3);
   InputLog log(path(), false);
-  EXPECT_THROW(all_from(log, 1), std::runtime_error);
+  EXPECT_EQ(all_from(log, 1), entries(1, 2));
+  EXPECT_EQ(log.next(), 3U);
+}
+
+TEST_F(InputLogTest, WhatIsTakenBackWasNeverThere) {
+  InputLog log(path(), true);
+  all_from(log, 1);
+  append(log, 0);
+  append(log, 3);
+  log.take_back();
+  EXPECT_EQ(log.next(), 2U);
+  append(log, 1);
+  EXPECT_EQ(all_from(log, 1), entries(0, 2));
 }
 
 TEST_F(InputLogTest, AFullDiskLeavesNothingBehind) {

@@ -1,6 +1,7 @@
 // All that is open of a served stream, and what is asked of it. Internal to src/serve.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <span>
 #include <string>
@@ -20,6 +21,10 @@ inline constexpr float cheap = 300e-6F;  // seconds
 struct ServedStream::Parts {
   Parts(ServedStream& stream, const std::function<void(const std::string&)>& say);
 
+  /// A checkpoint has been made, from which the log goes on at this entry. What comes before the
+  /// checkpoint that may have to stand in for it is not needed any more.
+  void note_checkpoint(std::uint64_t entry);
+
   InputLog log;
   BodyRecords source;
   RecordPosition position;
@@ -28,10 +33,9 @@ struct ServedStream::Parts {
   Engine engine;
   Session session;
   Checkpoints checkpoints;
-  std::vector<Arrival> arrivals;  // being taken
-  std::uint64_t kept = 1;         // the log's next entry, in the last checkpoint …
-  std::uint64_t kept_before = 1;  // … in the one before it …
-  std::uint64_t being_kept = 1;   // … and in the one under way
+  std::vector<Arrival> arrivals;   // being taken
+  std::deque<std::uint64_t> kept;  // the log's next entry in each checkpoint, the last one first
+  std::uint64_t being_kept = 1;    // the same in the one under way
   std::uint64_t checkpoints_seen = 0;
   std::uint64_t store_failures = 0;
 };

@@ -22,10 +22,8 @@ bool ServedStream::step(Work& work, Clock::time_point until) {
     if (!work.ended) return false;
   } catch (const Refusal& error) {
     refusal = error;
-  } catch (const std::invalid_argument& error) {
-    refusal.emplace(422, "cannot_learn", error.what());
-  } catch (const SchemaError& error) {
-    refusal.emplace(422, "other_fields", error.what());
+  } catch (const std::invalid_argument& error) {  // it would need another learner than can be made
+    refusal = take_back(error.what());
   } catch (const std::exception& error) {
     fail(error.what());
     refusal.emplace(503, "store_failed",
@@ -46,6 +44,19 @@ bool ServedStream::step(Work& work, Clock::time_point until) {
     if (now > cheap) work_per_sample_ = std::max<float>(work_per_sample_, now);
   }
   return true;
+}
+
+// What is refused as a whole must not be learnt by a server that has room for it: it leaves the
+// log.
+Refusal ServedStream::take_back(const std::string& why) {
+  try {
+    parts_->log.take_back();
+    start();
+    return {422, "cannot_learn", why};
+  } catch (const std::exception& error) {
+    fail(error.what());
+    return {503, "store_failed", fmt::format("{}; nothing was learnt", error.what())};
+  }
 }
 
 void ServedStream::work_through(Work& work, Clock::time_point until) {
@@ -111,7 +122,8 @@ void ServedStream::answered(const Answer& answer, std::string_view text) {
   if (list) all.pop_back();  // the line's end
 }
 
-// The same as when it came, but nobody waits for answers.
+// The same as when it came, but nobody waits for answers. It was taken then: if it cannot be now,
+// nothing may follow it.
 void ServedStream::replay(const Input& input) {
   Parts& p = *parts_;
   try {
@@ -131,17 +143,22 @@ void ServedStream::replay(const Input& input) {
       }
       p.session.learn();
     }
-  } catch (const std::invalid_argument&) {  // nor could it be taken then
-  } catch (const SchemaError&) {
-  } catch (const SnapshotError&) {
+  } catch (const std::exception& error) {
+    throw std::runtime_error(
+        fmt::format("what it was given cannot be learnt again now, and is kept: {}", error.what()));
   }
+  see_engine();
 }
 
 void ServedStream::see_engine() {
   Parts& p = *parts_;
   board_.count(p.engine);
-  memory_ = p.engine.memory();
+  set_memory(p.engine.memory_of_models());
   ++changes_;
+}
+
+void ServedStream::set_memory(std::uint64_t bytes) {
+  around_.memory_used += bytes - memory_.exchange(bytes);
 }
 
 }  // namespace kalstream::serve

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <utility>
 
 #include "core/envelope.h"
@@ -64,6 +66,12 @@ ServedStream::Parts::Parts(ServedStream& stream, const std::function<void(const 
       session(engine, position, Session::Header::door),
       checkpoints(source, engine, *store, stream.around_.options.cadence) {}
 
+void ServedStream::Parts::note_checkpoint(std::uint64_t entry) {
+  kept.push_front(entry);
+  kept.resize(std::min<std::size_t>(kept.size(), store->commits_to_previous() + 1));
+  log.remove_before(kept.back());
+}
+
 ServedStream::ServedStream(std::string name, StreamSettings settings, std::int64_t created,
                            std::string folder, const StreamSurroundings& surroundings)
     : settings_(std::move(settings)),
@@ -101,13 +109,32 @@ void ServedStream::run(Done done, std::function<void()> job) {
 void ServedStream::open(bool is_new, Done done) {
   run(std::move(done), [this, is_new] {
     try {
-      if (is_new) write_description(folder_, name(), created_, settings_, around_.system);
+      if (is_new) {
+        make_folder(folder_, around_.system);
+        write_description(folder_, name(), created_, settings_, around_.system);
+        if (around_.options.sync) sync_folder(System::folder_of(folder_), around_.system);
+      }
       start();
     } catch (const std::exception& error) {
       fail(error.what());
+      if (is_new) remove_what_was_made();
       throw;
     }
   });
+}
+
+// It could not be made: nobody has been told of it.
+void ServedStream::remove_what_was_made() {
+  try {
+    tell_left(remove_folder(folder_, around_.system));
+  } catch (const std::exception& error) {
+    say(error.what());
+  }
+}
+
+void ServedStream::be_damaged(const std::string& why) {
+  is_damaged_ = true;
+  fail(why);
 }
 
 bool ServedStream::is_cheap(const Input& input) const {
@@ -216,10 +243,16 @@ void ServedStream::foresee(std::string key, std::size_t horizon, std::optional<I
 
 void ServedStream::reset(Done done) {
   run(std::move(done), [this] {
-    mark(folder_, Mark::reset, around_.system);
+    require_sound();
+    mark_for_reset(folder_, around_.system);
     stop_parts(/*with_checkpoint=*/false);
-    remove_state(folder_, around_.system);
-    start();
+    try {
+      start();
+    } catch (const std::exception& error) {  // it is, before anything else is done with it
+      fail(error.what());
+      throw Refusal(503, "unavailable",
+                    "the stream will be reset once that can be finished: " + failure());
+    }
   });
 }
 
@@ -229,13 +262,34 @@ void ServedStream::close(Done done) {
 
 void ServedStream::remove(Done done) {
   run(std::move(done), [this] {
-    mark(folder_, Mark::removed, around_.system);
+    require_sound();
     stop_parts(/*with_checkpoint=*/false);
-    remove_folder(folder_, around_.system);
+    const std::string away = name_for_removal(folder_);
+    if (around_.system.rename(folder_, away) != 0) {
+      const std::string why = std::strerror(errno);
+      try {
+        start();
+      } catch (const std::exception& error) {
+        fail(error.what());
+      }
+      throw Refusal(503, "not_deleted",
+                    folder_ + ": cannot be renamed: " + why + "; nothing was deleted");
+    }
+    try {
+      if (around_.options.sync) sync_folder(System::folder_of(folder_), around_.system);
+      tell_left(remove_folder(away, around_.system));
+    } catch (const std::exception& error) {
+      say(std::string(error.what()) + "; what is left is removed at the next start");
+    }
   });
 }
 
 // ---- Beginning and end.
+
+void ServedStream::require_sound() {
+  if (is_damaged_)
+    throw Refusal(409, "damaged", "the stream is damaged, and left as it is: " + failure());
+}
 
 // What has failed may be possible again: it goes on from what is on disk.
 void ServedStream::require_open() {
@@ -243,7 +297,7 @@ void ServedStream::require_open() {
   const std::string why = failure();
   if (why.empty()) throw Refusal(503, "closed", "the stream is closed");
   const auto now = Clock::now();
-  if (now >= try_again_) {
+  if (!is_damaged_ && now >= try_again_) {
     try_again_ = now + 1s;
     try {
       start();
@@ -256,29 +310,40 @@ void ServedStream::require_open() {
 }
 
 void ServedStream::fail(const std::string& why) {
-  around_.options.say(name() + ": " + why);
+  say(why);
   board_.warned("failed_stream", why);
+  board_.set_failure(why);
   parts_.reset();
+  set_memory(0);
   set_committing(false);
   const std::lock_guard lock(mutex_);
   failure_ = why;
 }
 
+void ServedStream::say(const std::string& text) const { around_.options.say(name() + ": " + text); }
+
+void ServedStream::tell_left(const std::vector<std::string>& paths) const {
+  for (const std::string& path : paths) say(path + ": is left, since this program did not make it");
+}
+
 void ServedStream::start() {
   parts_.reset();
-  if (is_marked(folder_, Mark::reset, around_.system)) remove_state(folder_, around_.system);
-  parts_ = std::make_unique<Parts>(
-      *this, [this](const std::string& text) { around_.options.say(name() + ": " + text); });
+  if (is_marked_for_reset(folder_, around_.system))
+    tell_left(remove_state(folder_, around_.system));
+  parts_ = std::make_unique<Parts>(*this, [this](const std::string& text) { say(text); });
   Parts& p = *parts_;
   board_.clear();
   board_.settle(p.engine);
   p.checkpoints.resume();
+  p.engine.go_on_without_check();
+  see_engine();
   const auto damaged = [&](const std::string& remark) {
-    around_.options.say(name() + ": " + remark);
+    say(remark);
     board_.warned("damaged", remark);
   };
   if (const std::string remark = p.store->remark(); !remark.empty()) damaged(remark);
-  p.kept = p.kept_before = p.being_kept = p.source.written_entry = p.source.entry;
+  p.being_kept = p.source.written_entry = p.source.entry;
+  p.kept = {p.source.entry};
   p.session.begin();
   for (const std::string& remark : kalstream::remarks(p.engine.schema()))
     p.monitor.remarked(remark);
@@ -288,6 +353,7 @@ void ServedStream::start() {
   std::ranges::for_each(remarks, damaged);
   see_engine();
   board_.set_status(p.monitor.status(p.engine, &p.checkpoints));
+  board_.set_failure("");
   const std::lock_guard lock(mutex_);
   failure_.clear();
 }
@@ -296,13 +362,14 @@ void ServedStream::stop_parts(bool with_checkpoint) {
   if (!parts_) return;
   Parts& p = *parts_;
   p.engine.learn();
-  const bool one_more = with_checkpoint && p.source.entry != p.kept;
+  const bool one_more = with_checkpoint && p.source.entry != p.kept.front();
   p.checkpoints.finish(one_more);
   if (const std::string failure = p.checkpoints.failure(); !failure.empty())
-    around_.options.say(name() + ": no checkpoint: " + failure);
+    say("no checkpoint: " + failure);
   else if (one_more)
-    p.log.remove_before(p.kept);
+    p.note_checkpoint(p.source.entry);
   parts_.reset();
+  set_memory(0);
   set_committing(false);
 }
 
@@ -334,7 +401,7 @@ void ServedStream::tick(bool a_second_has_passed) {
 void ServedStream::look_at_clock(Clock::time_point until) {
   Parts& p = *parts_;
   try {
-    const std::uint64_t own = p.engine.memory();
+    const std::uint64_t own = memory_;
     const std::uint64_t all = around_.memory_used;
     if (p.engine.has_keys()) p.engine.set_memory_beside(all - std::min(all, own));
     if (committing_ || around_.commits < most_commits)
@@ -353,9 +420,7 @@ void ServedStream::look_at_clock(Clock::time_point until) {
     if (p.checkpoints.written() != p.checkpoints_seen) {
       p.checkpoints_seen = p.checkpoints.written();
       set_committing(false);
-      // The one before may have to stand in for this one.
-      p.kept_before = std::exchange(p.kept, p.being_kept);
-      p.log.remove_before(p.kept_before);
+      p.note_checkpoint(p.being_kept);
     }
     const Models* models = p.engine.models();
     if (models != nullptr && models->store_failures() > p.store_failures) {

@@ -42,8 +42,8 @@ struct StreamSurroundings {
   WorkThreads& threads;
   SharedWorkers& workers;  ///< for a request with many samples of many keys
   PointBudget& points;
-  std::atomic<int>& commits;                      ///< under way, of all streams
-  const std::atomic<std::uint64_t>& memory_used;  ///< by all streams
+  std::atomic<int>& commits;                ///< under way, of all streams
+  std::atomic<std::uint64_t>& memory_used;  ///< by all streams
 };
 
 /// What can go wrong with a request, by the status of its answer.
@@ -76,10 +76,13 @@ class ServedStream : public std::enable_shared_from_this<ServedStream>, private 
   const Board& board() const { return board_; }
   /// Why it cannot be used; empty: it can.
   std::string failure() const;
-  std::uint64_t memory() const { return memory_; }
 
   /// Goes on from what is in the folder, or makes it. The rest waits for it.
   void open(bool is_new, Done done);
+  /// In the place of open(): what is in the folder cannot be read. It is left as it is, and
+  /// everything asked is refused.
+  void be_damaged(const std::string& why);
+  bool is_damaged() const { return is_damaged_; }
   /// Samples: `owner` holds what the input refers to. Answers are lines, or the elements of a list.
   void take(Input input, std::shared_ptr<const void> owner, Answered answered);
   void put_model(std::string key, std::string state, Done done);
@@ -94,7 +97,7 @@ class ServedStream : public std::enable_shared_from_this<ServedStream>, private 
   void reset(Done done);
   /// Lets go of all files, after a checkpoint.
   void close(Done done);
-  /// Lets go of them, and removes them.
+  /// Lets go of them, and removes them: all at once, or it goes on as before.
   void remove(Done done);
 
   /// From time to time: checkpoints, and what is seen of it.
@@ -113,10 +116,14 @@ class ServedStream : public std::enable_shared_from_this<ServedStream>, private 
 
   void start();
   void replay(const Input& input);
+  Refusal take_back(const std::string& why);
   bool step(Work& work, Clock::time_point until);
   void work_through(Work& work, Clock::time_point until);
   std::size_t take_some(const Work& work);
   void see_engine();
+  void set_memory(std::uint64_t bytes);
+  void say(const std::string& text) const;
+  void tell_left(const std::vector<std::string>& paths) const;
   void look_at_clock(Clock::time_point until);
   void set_committing(bool now);
   void fail(const std::string& why);
@@ -124,6 +131,8 @@ class ServedStream : public std::enable_shared_from_this<ServedStream>, private 
   bool is_cheap(const Input& input) const;
   void run(Done done, std::function<void()> job);
   void require_open();
+  void require_sound();
+  void remove_what_was_made();
 
   const StreamSettings settings_;
   const std::int64_t created_;
@@ -135,6 +144,7 @@ class ServedStream : public std::enable_shared_from_this<ServedStream>, private 
   std::int64_t at_ = 0;           // when what is answered came; the same
   Work* work_ = nullptr;          // what is answered; nullptr: nobody waits for it; the same
   Clock::time_point try_again_;   // to open it, after it has failed; the same
+  bool is_damaged_ = false;       // from its beginning
   std::atomic<std::uint64_t> memory_{0};
   std::atomic<float> work_per_sample_{1};  // seconds, lately
   std::atomic<bool> ticking_{false};       // a tick is posted

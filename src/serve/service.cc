@@ -30,22 +30,42 @@ Service::Service(ServiceOptions options, System& system)
       points_(options_.points),
       workers_(workers_for(options_.threads, options_.threads)),
       threads_(std::make_unique<WorkThreads>(options_.threads)) {
-  std::vector<std::string> names;
+  open_all();
+}
+
+// One that cannot be opened is in nobody's way.
+void Service::open_all() {
   const std::string all = options_.folder + "/streams";
+  std::vector<std::string> names;
   if (system_.list(all, names) != 0) throw std::runtime_error(all + ": cannot be listed");
-  for (const std::string& name : names) {
-    const std::string folder = all + '/' + name;
-    const bool leaves = is_marked(folder, Mark::removed, system_);
-    auto description = leaves ? std::nullopt : read_description(folder, system_);
-    if (!description) {  // it was about to be removed, or to be made
-      remove_folder(folder, system_);
-      continue;
-    }
-    const Stream stream =
-        add(description->name, std::move(description->settings), description->created);
-    ++opening_;
-    stream->open(/*is_new=*/false, [this](const Refusal*) { --opening_; });
+  std::string others;
+  for (const std::string& name : names)
+    if (!open_one(name)) others += (others.empty() ? "" : ", ") + name;
+  if (!others.empty())
+    options_.say(all + ": left alone, since they are no streams of this server: " + others);
+}
+
+// False: it is something else.
+bool Service::open_one(const std::string& folder_name) {
+  const std::string folder = options_.folder + "/streams/" + folder_name;
+  const auto name = name_of(folder_name);
+  struct stat found = {};
+  const bool is_folder = system_.link_status(folder, found) == 0 && S_ISDIR(found.st_mode);
+  if (!is_folder || (!name && !is_for_removal(folder_name))) return false;
+  Stream stream;
+  try {
+    if (!name) return remove_folder(folder, system_).empty();
+    if (is_unfinished(folder, system_)) return remove_folder(folder, system_).empty();
+    Description description = read_description(folder, system_);
+    stream = add(*name, std::move(description.settings), description.created);
+  } catch (const std::exception& error) {
+    if (!name) return false;
+    add(*name, options_.defaults, 0)->be_damaged(error.what());
+    return true;
   }
+  ++opening_;
+  stream->open(/*is_new=*/false, [this](const Refusal*) { --opening_; });
+  return true;
 }
 
 Service::~Service() { threads_.reset(); }
@@ -104,8 +124,11 @@ void Service::make(const std::string& name, StreamSettings settings, ServedStrea
     throw Refusal(409, "leaving",
                   "the stream of this name is being deleted; try again in a moment");
   if (const auto found = streams_.find(name); found != streams_.end()) {
-    const std::string there = to_json(found->second->settings());
+    const Stream stream = found->second;
     lock.unlock();
+    if (stream->is_damaged())
+      throw Refusal(409, "damaged", "there is a damaged stream of this name: " + stream->failure());
+    const std::string there = to_json(stream->settings());
     if (there != options)
       throw Refusal(409, "other_options",
                     "there is a stream of this name with other options: " + there);
@@ -116,6 +139,9 @@ void Service::make(const std::string& name, StreamSettings settings, ServedStrea
                   fmt::format("there are {} streams, and there may be no more; delete some, or "
                               "start the server with a larger --max-streams",
                               streams_.size()));
+  if (const std::string folder = folder_of(name); !is_free(folder, system_))
+    throw Refusal(409, "in_the_way",
+                  folder + ": is there, and is no stream of this server; move it away");
   const Stream stream = add(name, std::move(settings), milliseconds_now());
   stream->open(/*is_new=*/true, [this, name, done = std::move(done)](const Refusal* refusal) {
     if (refusal != nullptr) forget(name);
@@ -148,6 +174,7 @@ void Service::remove(const std::string& name, ServedStream::Done done) {
     {
       const std::lock_guard lock(mutex_);
       leaving_.erase(name);
+      if (refusal != nullptr) streams_[name] = stream;  // it is still there
     }
     done(refusal);
   });
@@ -156,12 +183,7 @@ void Service::remove(const std::string& name, ServedStream::Done done) {
 // ---- All of them.
 
 void Service::tick(bool a_second_has_passed) {
-  std::uint64_t memory = 0;
-  for (const Stream& stream : streams()) {
-    memory += stream->memory();
-    stream->tick(a_second_has_passed);
-  }
-  memory_used_ = memory;
+  for (const Stream& stream : streams()) stream->tick(a_second_has_passed);
 }
 
 void Service::ask_for_checkpoints() {

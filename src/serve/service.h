@@ -58,6 +58,8 @@ class Service final : public Boards {
 
  private:
   Stream add(const std::string& name, StreamSettings settings, std::int64_t created);
+  void open_all();
+  bool open_one(const std::string& folder_name);
   std::vector<Stream> streams() const;
   void forget(const std::string& name);
   std::string folder_of(const std::string& name) const;

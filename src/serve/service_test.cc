@@ -2,8 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <condition_variable>
 #include <filesystem>
+#include <fstream>
+#include <map>
+#include <thread>
 
 #include "core/envelope.h"
 #include "faulty_system.h"
@@ -278,15 +283,229 @@ TEST_F(ThreadsServe, WhatWasBegunIsFinished) {
     service.stop();
   }
   const fs::path streams = folder_.path / "store" / "streams";
-  std::ofstream(streams / "61" / "to-be-removed");
+  fs::rename(streams / "61", streams / "61.1700000000000.to-be-removed");
   std::ofstream(streams / "62" / "to-be-reset");
   fs::create_directory(streams / "64");  // never finished
+  std::ofstream(fs::path(streams / "64") / "stream.json.tmp17") << "{\"na";
   Service service(options());
   EXPECT_EQ(service.find("a"), nullptr);
-  EXPECT_FALSE(fs::exists(streams / "61"));
+  EXPECT_FALSE(fs::exists(streams / "61.1700000000000.to-be-removed"));
   EXPECT_FALSE(fs::exists(streams / "64"));
   EXPECT_EQ(samples(service, "b", lines(0, 1)).find("{\"sample\":1,"), 0U);
   EXPECT_EQ(samples(service, "c", lines(0, 1)).find("{\"sample\":6,"), 0U);
+}
+
+std::string text_of(const fs::path& file) {
+  if (!fs::is_regular_file(fs::symlink_status(file))) return "";
+  std::ifstream bytes(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(bytes), {}};
+}
+
+/// All paths below a folder, and what is in the files.
+std::map<std::string, std::string> contents(const fs::path& folder) {
+  std::map<std::string, std::string> all;
+  for (const auto& entry : fs::recursive_directory_iterator(folder))
+    all[entry.path().string()] = text_of(entry.path());
+  return all;
+}
+
+// What the program did not make stays where it is, and one bad stream is in nobody's way.
+TEST_F(ThreadsServe, NothingOfOthersIsTouched) {
+  {
+    Service service(options());
+    for (const char* name : {"a", "b", "c"}) samples(service, name, lines(0, 5));
+  }
+  const fs::path streams = folder_.path / "store" / "streams";
+  const fs::path elsewhere = folder_.path / "elsewhere";
+  fs::copy(streams / "61", elsewhere);
+  fs::remove(elsewhere / "stream.json");
+  fs::create_directory_symlink(elsewhere, streams / "64");
+  fs::create_directory_symlink(elsewhere, streams / "65.1.to-be-removed");
+  fs::create_directory(streams / "backup");
+  fs::copy(streams / "61", streams / "61.bak");
+  fs::copy(streams / "61", streams / "66");  // of another name
+  fs::create_directory(streams / "67");      // has lost its description
+  fs::copy(streams / "61" / "inputs-00000000000000000001", streams / "67" / "inputs-1");
+  for (const auto& place : {streams / "note", streams / "backup" / "note", streams / "62" / "note"})
+    std::ofstream(place) << "mine";
+  {
+    std::fstream file(streams / "63" / "stream.json", std::ios::in | std::ios::out);
+    file.seekp(30).put('?');
+  }
+  const auto before = contents(folder_.path);
+  std::string said;
+  ServiceOptions o = options();
+  std::mutex mutex;
+  o.say = [&](const std::string& text) {
+    const std::lock_guard lock(mutex);
+    said += text + '\n';
+  };
+  Service service(o);
+  EXPECT_NE(said.find("left alone, since they are no streams of this server: "
+                      "61.bak, 64, 65.1.to-be-removed, backup, note\n"),
+            std::string::npos)
+      << said;
+  EXPECT_EQ(samples(service, "a", lines(5, 6)).find("{\"sample\":6,"), 0U);
+  for (const char* name : {"c", "f", "g"}) {
+    EXPECT_NE(said.find(std::string(name) + ": "), std::string::npos) << said;
+    EXPECT_EQ(samples(service, name, lines(5, 6)), "unavailable");
+    EXPECT_EQ(outcome([&](auto done) { service.find(name)->reset(done); }), "damaged");
+    EXPECT_EQ(outcome([&](auto done) { service.remove(name, done); }), "damaged");
+    EXPECT_EQ(outcome([&](auto done) { service.make(name, options().defaults, done); }), "damaged");
+    EXPECT_NE(service.board(name)->stream_json().find("\"failure\":\""), std::string::npos);
+  }
+  EXPECT_EQ(outcome([&](auto done) { service.make("d", options().defaults, done); }), "in_the_way");
+  EXPECT_EQ(outcome([&](auto done) { service.remove("b", done); }), "fine");
+  service.stop();
+  for (const auto& [path, text] : before) {
+    const bool of_stream = path.find("/61/") != path.npos || path.find("/62") != path.npos;
+    if (of_stream) continue;
+    EXPECT_TRUE(fs::exists(fs::symlink_status(path))) << path;
+    EXPECT_EQ(text_of(path), text) << path;
+  }
+  bool is_note_there = false;
+  for (const auto& [path, text] : contents(streams))
+    is_note_there |= path.find("/62.") != path.npos && path.ends_with("/note") && text == "mine";
+  EXPECT_TRUE(is_note_there);
+}
+
+// What was refused stays refused, and what was taken is learnt, or the stream waits until it can
+// be.
+TEST_F(ThreadsServe, AnotherLimitOfMemoryChangesNoAnswer) {
+  ServiceOptions large = options();
+  large.defaults.learner = "ekf";
+  large.defaults.hidden = 16;
+  ServiceOptions small = large;
+  small.memory = std::uint64_t{1} << 20;
+  const auto take = [&](const ServiceOptions& o, const std::string& name, int k) {
+    Service service(o);
+    return samples(service, name, lines(k, k + 1));
+  };
+  EXPECT_EQ(take(small, "refused", 0), "cannot_learn");
+  EXPECT_EQ(take(large, "refused", 1).find("{\"sample\":1,"), 0U);
+  EXPECT_EQ(take(large, "taken", 0).find("{\"sample\":1,"), 0U);
+  EXPECT_EQ(take(small, "taken", 1), "unavailable");
+  EXPECT_EQ(take(large, "taken", 2).find("{\"sample\":2,"), 0U);
+}
+
+// Several streams with keys do not count each other's memory as their own.
+TEST_F(ThreadsServe, MemoryIsThatOfTheModels) {
+  Service service(options("k"));
+  for (int k = 0; k < 40; ++k) {
+    for (const char* name : {"a", "b"}) samples(service, name, lines(k, k + 1));
+    for (int t = 0; t < 3; ++t) service.tick(true);
+    snapshot(service, "a", "key 0");  // whatever was posted is done
+  }
+  EXPECT_LT(service.memory_used(), std::uint64_t{64} << 20);
+}
+
+TEST_F(ThreadsServe, ADeletionThatFailedDoesNothing) {
+  using Call = System::Call;
+  for (const Call call : {Call::rename, Call::remove}) {
+    fs::remove_all(folder_.path / "store");
+    const bool deleted = call == Call::remove;
+    const std::string next = deleted ? "{\"sample\":2," : "{\"sample\":7,";
+    {
+      test::BrokenSystem system(EIO, {call});
+      Service service(options(), system);
+      samples(service, "a", lines(0, 5));
+      system.broken = true;
+      EXPECT_EQ(outcome([&](auto done) { service.remove("a", done); }),
+                deleted ? "fine" : "not_deleted");
+      system.broken = false;
+      samples(service, "a", lines(5, 6));
+    }
+    Service service(options());
+    EXPECT_EQ(samples(service, "a", lines(6, 7)).find(next), 0U);
+  }
+}
+
+// A reset that cannot be finished is, before anything is taken.
+TEST_F(ThreadsServe, AResetIsFinishedOrNotBegun) {
+  test::BrokenSystem system(EIO, {System::Call::remove});
+  Service service(options(), system);
+  samples(service, "a", lines(0, 5));
+  system.broken = true;
+  EXPECT_EQ(outcome([&](auto done) { service.find("a")->reset(done); }), "unavailable");
+  system.broken = false;
+  std::string said;
+  while ((said = samples(service, "a", lines(5, 6))) == "unavailable") std::this_thread::yield();
+  EXPECT_EQ(said.find("{\"sample\":1,"), 0U);
+}
+
+/// Waits for another checkpoint.
+void keep(Service& service, const std::string& name) {
+  const auto written = [&] {
+    service.tick(true);
+    std::this_thread::yield();
+    return service.find(name)->board().status().checkpoints_written;
+  };
+  const std::uint64_t before = written();
+  service.find(name)->ask_for_checkpoint();
+  while (written() == before) {
+  }
+}
+
+// Whatever bit of whatever file is another one: no sample is lost but those of the request that it
+// hit, which is told; and all goes on from there.
+TEST_F(ThreadsServe, AFlippedBitIsNoticed) {
+  constexpr int requests = 40;
+  std::string after;  // the answer to the next one
+  {
+    ServiceOptions o = options();
+    Service service(o);
+    StreamSettings keyed = o.defaults;
+    keyed.fields.key = "k";
+    outcome([&](auto done) { service.make("keyed", keyed, done); });
+    for (int k = 0; k < requests; ++k)
+      for (const char* name : {"plain", "keyed"}) {
+        samples(service, name, lines(3 * k, 3 * k + 3));
+        if (k % 5 == 3 && k < 35) keep(service, name);
+      }
+    fs::copy(folder_.path / "store", folder_.path / "whole", fs::copy_options::recursive);
+  }
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::recursive_directory_iterator(folder_.path / "whole"))
+    if (entry.is_regular_file() && entry.file_size() > 0)
+      files.push_back(fs::relative(entry.path(), folder_.path / "whole"));
+  std::ranges::sort(files);
+  Rng rng(7);
+  const int flips = 200 / static_cast<int>(test::one_in(10));
+  for (int n = 0; n < flips; ++n) {
+    fs::remove_all(folder_.path / "store");
+    fs::copy(folder_.path / "whole", folder_.path / "store", fs::copy_options::recursive);
+    const fs::path file = files[rng.next() % files.size()];
+    const fs::path path = folder_.path / "store" / file;
+    std::fstream bytes(path, std::ios::in | std::ios::out | std::ios::binary);
+    const auto at = static_cast<std::streamoff>(rng.next() % fs::file_size(path));
+    const int bit = 1 << (rng.next() % 8);
+    const int c = bytes.seekg(at).get();
+    bytes.seekp(at).put(static_cast<char>(c ^ bit));
+    bytes.close();
+    std::string said;
+    std::mutex mutex;
+    ServiceOptions o = options();
+    o.say = [&](const std::string& text) {
+      const std::lock_guard lock(mutex);
+      said += text + '\n';
+    };
+    Service service(o);
+    const std::string where = file.string() + " byte " + std::to_string(at) + ": " + said;
+    for (const std::string name : {"plain", "keyed"}) {
+      const int times = name == "plain" ? 3 : 1;
+      const std::string next = samples(service, name, lines(3 * requests, 3 * requests + 1));
+      const auto is = [&](int sample) {
+        return next.find("{\"sample\":" + std::to_string(sample) + ',') == 0;
+      };
+      const int all = times * requests + 1;
+      if (file.filename() == "stream.json" && next == "unavailable") {
+        EXPECT_NE(said.find(name + ": "), std::string::npos) << where;
+      } else if (!is(all)) {
+        EXPECT_TRUE(is(all - times)) << where << next;
+        EXPECT_NE(said.find(": input "), std::string::npos) << where << next;
+      }
+    }
+  }
 }
 
 }  // namespace

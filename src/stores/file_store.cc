@@ -15,7 +15,15 @@ FileStore::FileStore(fs::path path, System& system)
   require_writable(path_, system_);
 }
 
-std::optional<Bytes> FileStore::stream() { return read_sound(path_, remark_, system_); }
+// The one that stands in takes its place at once: else the next commit would keep the damaged one
+// as the one before it.
+std::optional<Bytes> FileStore::stream() {
+  auto bytes = read_sound(path_, remark_, system_);
+  if (remark_.empty()) return bytes;
+  remark_ += "; the damaged one is now " + keep_damaged(path_, system_);
+  write_file(path_, as_text(*bytes), system_);
+  return bytes;
+}
 
 std::optional<Bytes> read_sound(const fs::path& path, std::string& remark, System& system) {
   if (!system.exists(path)) return {};

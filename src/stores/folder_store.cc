@@ -23,15 +23,23 @@ struct FolderStore::Committed {
 
 namespace {
 
-constexpr const char* spill_name = "spill";
+constexpr std::string_view spill_prefix = "spill-";
 
 [[noreturn]] void fail(const fs::path& folder) {
   throw std::runtime_error(folder.string() + ": cannot use the folder: " + std::strerror(errno));
 }
 
+/// "spill-7.db", and what SQLite has beside it.
+bool is_spill(std::string_view name) {
+  if (!name.starts_with(spill_prefix)) return false;
+  name.remove_prefix(spill_prefix.size());
+  name.remove_prefix(std::min(name.find_first_not_of("0123456789"), name.size()));
+  return name == ".db" || name == ".db-journal";
+}
+
 /// Whatever may be left by a process that was killed at any moment.
 bool is_ours(const std::string& name) {
-  return name == "lock" || name.starts_with("state.db") || name.starts_with("spill");
+  return name == "lock" || name.starts_with("state.db") || is_spill(name);
 }
 
 /// With all folders it is in.
@@ -61,7 +69,7 @@ FolderStore::FolderStore(fs::path folder, System& system)
   sum_ = found.sum;
   open_state();
   for (const std::string& name : names)
-    if (name.starts_with(spill_name)) system_.remove(folder_ / name);
+    if (is_spill(name)) system_.remove(folder_ / name);
   Database::Statement count(*writer_, "SELECT count(*) FROM models");
   count.step();
   models_ = static_cast<std::size_t>(count.number(0));
@@ -170,7 +178,7 @@ void FolderStore::put(std::vector<KeyedState> models) {
   const std::lock_guard lock(mutex_);
   if (spills_.empty() || spills_.back()->after() != commits_)
     spills_.push_back(std::make_shared<Spill>(
-        folder_ / fmt::format("{}-{}.db", spill_name, commits_), commits_, system_));
+        folder_ / fmt::format("{}{}.db", spill_prefix, commits_), commits_, system_));
   spills_.back()->put(models);
   models_ -= std::min(models_, gone);
   models_ += static_cast<std::size_t>(
@@ -231,9 +239,20 @@ void FolderStore::write_commit(std::uint64_t ticket, const Bytes& stream, const 
     }
   }
   sum_ = to.commit(stream);
+  ++behind_;
+  fold_log();
   const std::lock_guard lock(mutex_);
   new_.clear();
   spills_.erase(spills_.begin(), spills_.begin() + static_cast<std::ptrdiff_t>(spilled.size()));
+}
+
+// Into state.db: damage to SQLite's log would undo all commits that are in it. If it cannot be done
+// now, the next commit does it.
+void FolderStore::fold_log() {
+  try {
+    writer_->run("PRAGMA wal_checkpoint(TRUNCATE)");
+  } catch (const StoreError&) {
+  }
 }
 
 void FolderStore::forget_new() {
@@ -247,14 +266,12 @@ void FolderStore::forget_new() {
 // Not every time: it writes once more what has changed since. That it cannot be done is no reason
 // to go without a commit.
 void FolderStore::keep_previous() {
-  constexpr std::uint64_t commits_between = 16;
-  if (--commits_to_previous_ > 0) return;
-  commits_to_previous_ = 1;
+  if (behind_ < most_behind) return;
   Database::Statement stream(*writer_, "SELECT 1 FROM stream");
   if (!any_row(stream)) return;
   try {
     keep_as_previous(*writer_, folder_);
-    commits_to_previous_ = commits_between;
+    behind_ = 0;
   } catch (const StoreDamaged&) {
     for (const char* end : {"", "-journal"})
       system_.remove((folder_ / "state.db.previous").string() + end);

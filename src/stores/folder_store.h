@@ -1,6 +1,7 @@
 // The state of a stream with many models, in a folder.
 #pragma once
 
+#include <atomic>
 #include <filesystem>
 #include <mutex>
 #include <unordered_set>
@@ -35,17 +36,21 @@ class FolderStore final : public StateStore {
   std::uint64_t begin_commit() override;
   using StateStore::commit;
   void commit(std::uint64_t ticket, Bytes stream, const NextState& next) override;
+  std::size_t commits_to_previous() const override { return behind_; }
   std::uint64_t memory() const override;
 
  private:
   // One connection for the thread that commits, one for all others: readers do not wait for it.
   struct Committed;
 
+  static constexpr std::size_t most_behind = 4;
+
   void open_state();
   std::shared_ptr<Committed> committed() const;  // what is read from; open_state() replaces it
   bool is_in_its_place();
   void move_back();
   void keep_previous();
+  void fold_log();
   Spill::Word word_of(const std::string& key) const;  // the last word
   void count_new(const std::string& key);
   void forget_new();
@@ -61,9 +66,9 @@ class FolderStore final : public StateStore {
   struct stat place_ = {};  // where state.db should be …
   bool is_open_ = false;    // … and whether it is that which is open
   std::string remark_;
-  StateSum sum_;                           // of the models in state.db
-  std::uint64_t commits_to_previous_ = 1;  // the state that is there will be the previous one
-  mutable std::mutex mutex_;               // of what follows
+  StateSum sum_;                                   // of the models in state.db
+  std::atomic<std::size_t> behind_ = most_behind;  // commits, the previous one: it is due
+  mutable std::mutex mutex_;                       // of what follows
   std::vector<std::shared_ptr<Spill>> spills_;
   std::uint64_t commits_ = 0;  // begun so far
   std::size_t models_ = 0;

@@ -7,6 +7,7 @@
 #include "core/archive.h"
 #include "core/hash.h"
 #include "engine/checkpoint.h"
+#include "io/atomic_file.h"
 #include "kalstream/snapshot.h"
 
 namespace kalstream {
@@ -31,8 +32,14 @@ struct Examined {
   std::string wrong;  // with it; empty: it is sound
 };
 
+// First all pages of the file, in the time it takes to read them: what is asked later must not find
+// that one is in the place of another. Then what each model's state says of itself, and all of them
+// together.
 void examine(Database& database, Examined& found) {
   make_state_tables(database);
+  Database::Statement pages(database, "PRAGMA integrity_check(1)");
+  if (!pages.step() || pages.text(0) != "ok") throw SnapshotError("is damaged: " + pages.text(0));
+  pages.reset();
   Database::Statement models(database, "SELECT key, state FROM models");
   while (models.step()) {
     const std::string key = models.text(0);
@@ -163,11 +170,15 @@ StateFound find_sound_state(const fs::path& folder, System& system) {
   const std::string wrong = found.wrong.empty() ? "it is empty" : found.wrong;
   const Examined before = examine_well(previous, system);
   if (!before.wrong.empty() || before.empty) throw SnapshotError(state.string() + ": " + wrong);
-  rename(system, state, state.string() + ".damaged");
-  for (const char* log : {"-wal", "-shm"}) system.remove(state.string() + log);
+  std::string kept;
+  if (system.exists(state)) {
+    kept = keep_damaged(state, system);
+    rename(system, state.string() + "-wal", kept + "-wal");
+    system.remove(state.string() + "-shm");
+  }
   rename(system, previous, state);
-  return {before.sum, state.string() + ": " + wrong + "; going on from the one before it (the " +
-                          "damaged one is now " + state.string() + ".damaged)"};
+  return {before.sum, state.string() + ": " + wrong + "; going on from the one before it" +
+                          (kept.empty() ? "" : " (the damaged one is now " + kept + ')')};
 }
 
 // The previous state is a file on its own: what it takes to undo a change to it does not outlive

@@ -1,9 +1,11 @@
 // What every store promises, and what is peculiar to each.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <functional>
 #include <map>
+#include <span>
 
 #include "engine/checkpoint.h"
 #include "kalstream/snapshot.h"
@@ -268,6 +270,52 @@ TEST(FolderStore, TheOneBeforeStandsInForADamagedOne) {
   EXPECT_EQ(fs::file_size(sound / "state.db"), 5000U);  // left as it is
 }
 
+// A disk that gives one block for another: wherever that is, it is noticed when the store is
+// opened.
+TEST(FolderStore, PagesInEachOthersPlacesAreNoticed) {
+  const TemporaryFolder folder(test::in_memory());
+  const History history(folder.path / "sound");
+  history.write();
+  constexpr std::size_t page = 4096;
+  std::string whole;
+  {
+    std::ifstream file(folder.path / "sound" / "state.db", std::ios::binary);
+    whole.assign(std::istreambuf_iterator<char>(file), {});
+  }
+  const std::size_t pages = whole.size() / page;
+  ASSERT_GT(pages, 8U);
+  for (std::size_t a = 0; a < pages; ++a)
+    for (std::size_t b = a + 1; b < pages; ++b) {
+      fs::remove_all(folder.path / "s");
+      fs::copy(folder.path / "sound", folder.path / "s");
+      std::string swapped = whole;
+      std::ranges::swap_ranges(std::span(swapped).subspan(a * page, page),
+                               std::span(swapped).subspan(b * page, page));
+      std::ofstream(folder.path / "s" / "state.db", std::ios::binary) << swapped;
+      FolderStore store(folder.path / "s");
+      const int n = history.commit_in(store);
+      EXPECT_GE(n, 16);
+      EXPECT_EQ(store.remark().empty(), n == 20) << a << ' ' << b << store.remark();
+      for (int k = 0; k < 3; ++k) commit(store, "21", {state("a", "21"), state("c", "21")});
+      EXPECT_EQ(store.get("a"), bytes("21"));
+    }
+}
+
+// The one that was set aside is kept, however often that happens, and what SQLite had beside it.
+TEST(FolderStore, NothingDamagedIsOverwritten) {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path / "s";
+  const History history(path);
+  for (int times = 1; times <= 2; ++times) {
+    history.write();
+    fs::resize_file(path / "state.db", 5000);
+    FolderStore store(path);
+    EXPECT_FALSE(store.remark().empty());
+  }
+  EXPECT_TRUE(fs::exists(path / "state.db.damaged"));
+  EXPECT_TRUE(fs::exists(path / "state.db.damaged-2"));
+}
+
 // Killed, and then somebody removes the log: what is left is part of one commit and part of
 // another.
 TEST(FolderStore, ALogThatIsGoneIsNoticed) {
@@ -307,6 +355,12 @@ TEST(FileStore, TheOneBeforeStandsInForADamagedOne) {
   std::ofstream(path, std::ios::app) << "more";
   EXPECT_EQ(store.stream(), bytes("1"));
   EXPECT_NE(store.remark().find("s.kal.previous"), std::string::npos);
+  EXPECT_TRUE(fs::exists(path.string() + ".damaged"));
+  commit(store, "3", {});  // the one before it is a sound one
+  std::ofstream(path, std::ios::app) << "more";
+  EXPECT_EQ(store.stream(), bytes("1"));
+  EXPECT_TRUE(fs::exists(path.string() + ".damaged-2"));
+  std::ofstream(path, std::ios::app) << "more";
   std::ofstream(path.string() + ".previous", std::ios::app) << "more";
   EXPECT_THROW(store.stream(), SnapshotError);
 }
