@@ -145,6 +145,7 @@ class Engine final : private StreamListener {
   void settle_future();
   void require_width(const StreamModel& model) const;
   void go_on(Schema schema, const std::string& learner);
+  void exchange_last_time(Archive& archive);
   void require_same_learner(const std::string& there) const;
 
   TurnRules rules() const { return {options_, *reader_, make_}; }

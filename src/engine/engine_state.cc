@@ -47,6 +47,20 @@ void Engine::exchange(Archive& archive) {
   archive.text(learner);
   if (archive.reading()) go_on(std::move(fields), learner);
   scores_->exchange(archive);
+  archive.number(last_step_.covariance_trace, Archive::any);
+  exchange_last_time(archive);
+}
+
+// Forecasts on request write their times as the last sample has its own.
+void Engine::exchange_last_time(Archive& archive) {
+  archive.text(last_time_.text);
+  archive.flag(last_time_.is_text);
+  bool has_tick = last_time_.tick.has_value();
+  archive.flag(has_tick);
+  if (!has_tick) return;
+  auto tick = static_cast<std::uint64_t>(last_time_.tick.value_or(0));
+  archive.word(tick);
+  last_time_.tick = static_cast<std::int64_t>(tick);
 }
 
 void Engine::go_on(Schema schema, const std::string& learner) {

@@ -160,6 +160,7 @@ void LeadBlends::reset() {
 
 void LeadBlends::exchange(Archive& archive) {
   archive.count(samples_);
+  archive.numbers(periods_.length, Archive::not_negative);
   archive.numbers(next_, Archive::any);
   for (LongPast& p : past_) p.exchange(archive);
   seen_.exchange(archive);

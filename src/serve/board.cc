@@ -244,6 +244,7 @@ void Board::clear() {
   last_ = 0;
   model_count_ = memory_ = 0;
   status_ = {};
+  warnings_before_ = {};
   ++event_;
 }
 
@@ -278,6 +279,8 @@ void Board::count(const Engine& engine) {
 void Board::set_status(StreamStatus status) {
   if (status.learner.empty()) status.learner = learner_;  // no model is in memory
   const std::lock_guard lock(mutex_);
+  for (std::size_t k = 0; k < status.warnings.size(); ++k)
+    status.warnings[k] += warnings_before_[k];
   status_ = std::move(status);
 }
 

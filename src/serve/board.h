@@ -72,6 +72,9 @@ class Points {
   /// The target of an earlier one has come; false if that is not there any more.
   bool label(const Answer& answer, bool with_key);
 
+  /// With or without keys, to or from a checkpoint. What there is no room for is left out.
+  void exchange(Archive& archive, bool with_key);
+
   std::size_t size() const { return points_.size(); }
   /// From the k-th on, with the numbers of one target.
   std::vector<ShownPoint> from(std::size_t k, std::size_t target) const;
@@ -134,6 +137,13 @@ class Board {
   void forget(const std::string& key);
   /// Nothing has been learnt.
   void clear();
+
+  /// What is seen beside the engine's state, for a checkpoint; without points if they are many, and
+  /// not `all` are asked for. Sets `is_whole` if nothing was left out.
+  std::string state(bool all, bool& is_whole) const;
+  /// Goes on from that, once the fields are settled. Returns whether nothing was left out. Throws
+  /// SnapshotError.
+  bool restore(std::string_view state);
 
   // ---- By anybody.
   const std::string& name() const { return name_; }
@@ -199,6 +209,8 @@ class Board {
   };
   using Place = std::list<Model>::iterator;
 
+  void exchange(Archive& archive, bool& with_points);
+  void exchange(Archive& archive, Model& model, bool with_points);
   Model& model_of(std::string_view key);
   Points* points_for(Model& model);
   void hide(Model& model);
@@ -239,6 +251,7 @@ class Board {
   std::uint64_t model_count_ = 0;
   std::uint64_t memory_ = 0;
   StreamStatus status_;
+  decltype(StreamStatus::warnings) warnings_before_{};  // by processes before this one
   std::string failure_;
   const std::string options_;    // JSON
   std::string schema_ = "null";  // the same

@@ -110,7 +110,10 @@ Source::Event BodyRecords::next(std::vector<Arrival>& arrivals, std::size_t most
 void BodyRecords::exchange(Archive& archive) {
   archive.count(line_);
   archive.count(entry);
-  if (!archive.reading()) written_entry = entry;
+  if (archive.reading()) return archive.text(board_there);
+  std::string shown = board();
+  archive.text(shown);
+  written_entry = entry;
 }
 
 }  // namespace kalstream::serve

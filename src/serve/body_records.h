@@ -1,6 +1,7 @@
 // The samples of a request, one after the other.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -39,6 +40,11 @@ class BodyRecords final : public Source {
   void exchange(Archive& archive) override;
   std::string go_on() override { return ""; }
   bool can_go_back() const override { return true; }
+
+  /// What is seen of the stream, which a checkpoint holds as well: asked for when one is written,
+  /// and as it was read.
+  std::function<std::string()> board = [] { return std::string(); };
+  std::string board_there;
 
   std::uint64_t entry = 1;          ///< of the log, the next after what was taken
   std::uint64_t written_entry = 1;  ///< the same in the last state that was written

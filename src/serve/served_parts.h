@@ -36,6 +36,8 @@ struct ServedStream::Parts {
   std::vector<Arrival> arrivals;   // being taken
   std::deque<std::uint64_t> kept;  // the log's next entry in each checkpoint, the last one first
   std::uint64_t being_kept = 1;    // the same in the one under way
+  bool board_is_kept = true;       // all of it, in the last checkpoint
+  bool ends = false;               // the next checkpoint is the last
   std::uint64_t checkpoints_seen = 0;
   std::uint64_t store_failures = 0;
 };

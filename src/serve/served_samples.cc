@@ -34,7 +34,9 @@ bool ServedStream::step(Work& work, Clock::time_point until) {
   work.answered(std::move(work.text), refusal ? &*refusal : nullptr);
   if (parts_) {
     const auto begin = Clock::now();
+    const std::uint64_t learnt = parts_->engine.counts().learnt;
     parts_->session.learn();
+    if (parts_->engine.counts().learnt != learnt) see_engine();
     work.seconds += std::chrono::duration<double>(Clock::now() - begin).count();
   }
   if (work.records > 0) {

@@ -64,7 +64,9 @@ ServedStream::Parts::Parts(ServedStream& stream, const std::function<void(const 
       engine(limited(engine_options(stream.settings_, say), stream.around_), store.get(),
              {&stream, &monitor}),
       session(engine, position, Session::Header::door),
-      checkpoints(source, engine, *store, stream.around_.options.cadence) {}
+      checkpoints(source, engine, *store, stream.around_.options.cadence) {
+  source.board = [this, &board = stream.board_] { return board.state(ends, board_is_kept); };
+}
 
 void ServedStream::Parts::note_checkpoint(std::uint64_t entry) {
   kept.push_front(entry);
@@ -348,6 +350,8 @@ void ServedStream::start() {
   for (const std::string& remark : kalstream::remarks(p.engine.schema()))
     p.monitor.remarked(remark);
   if (p.engine.has_keys()) board_.know(p.store->keys(around_.options.board.keys));
+  p.board_is_kept = board_.restore(p.source.board_there);
+  p.source.board_there = {};
   const auto remarks = p.log.replay(p.source.entry, [this](const Input& input) { replay(input); });
   p.source.entry = p.log.next();
   std::ranges::for_each(remarks, damaged);
@@ -362,7 +366,8 @@ void ServedStream::stop_parts(bool with_checkpoint) {
   if (!parts_) return;
   Parts& p = *parts_;
   p.engine.learn();
-  const bool one_more = with_checkpoint && p.source.entry != p.kept.front();
+  const bool one_more = with_checkpoint && (p.source.entry != p.kept.front() || !p.board_is_kept);
+  p.ends = true;
   p.checkpoints.finish(one_more);
   if (const std::string failure = p.checkpoints.failure(); !failure.empty())
     say("no checkpoint: " + failure);
