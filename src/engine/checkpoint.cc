@@ -8,7 +8,7 @@ namespace kalstream {
 namespace {
 
 constexpr Envelope checkpoint_envelope{
-    {0x89, 'K', 'A', 'L', 'C', '\r', '\n', 0x1a}, /*format=*/5, "checkpoint"};
+    {0x89, 'K', 'A', 'L', 'C', '\r', '\n', 0x1a}, /*format=*/6, "checkpoint"};
 
 /// What is in it, where it lies.
 struct Contents {

@@ -2,13 +2,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cmath>
+#include <cstdio>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <regex>
+#include <sstream>
 #include <thread>
 
 #include "end_to_end/process.h"
@@ -169,6 +173,75 @@ TEST_F(ServeTest, KilledUnderLoadItLosesNothing) {
       server_->wait();
     }
   }
+}
+
+// All that can be asked of streams of all kinds, but how fast this process is and what it holds in
+// memory, to the byte.
+TEST_F(ServeTest, ARestartChangesNothingThatIsAsked) {
+  const std::vector<std::pair<std::string, std::string>> streams = {
+      {"times", R"({"learner":"auto","experts":2,"horizon":6,"interval":0.9,"time":"time"})"},
+      {"keyed", R"({"learner":"rls","key":"device","horizon":2,"surprise":true})"},
+      {"classes", R"({"learner":"auto","experts":2,"target":"kind"})"},
+      {"late", R"({"learner":"ekf","hidden":2,"alarm_rate":0.01})"}};
+  start();
+  for (const auto& [name, options] : streams) {
+    const std::string of = "/api/v1/streams/" + name;
+    ASSERT_EQ(ask("PUT", of, options).status, 201);
+    std::string lines;
+    for (int t = 0; t < 120; ++t) {
+      json sample = json::parse(served_sample(t, name == "keyed"));
+      if (name == "times") {
+        char time[32];
+        std::snprintf(time, sizeof(time), "2026-01-%02dT%02d:00:00", 1 + t / 24, t % 24);
+        sample["time"] = time;
+      }
+      if (name == "classes") sample["kind"] = t * t % 3 == 0 ? "a" : "b";
+      if (name == "late" && t > 100) sample.erase("target"), sample["id"] = t;
+      lines += sample.dump() + "\n";
+    }
+    lines += name == "late" ? "{\"id\":103,\"target\":41}\nnonsense\n" : "nonsense\n";
+    ASSERT_EQ(ask("POST", of + "/samples", lines, "application/x-ndjson").status, 200);
+  }
+  const std::regex of_moment(R"re("(rate|memory_bytes)":[^,}]*|"latency_ms":\{[^}]*\})re");
+  const std::regex of_process(
+      ".*(uptime|latency|work|_memory_|per_second|checkpoint|models_|evict).*");
+  const auto everything = [&] {
+    std::map<std::string, std::string> all;
+    for (const auto& [name, options] : streams) {
+      const std::string of = "/api/v1/streams/" + name;
+      const std::string key = name == "keyed" ? "key=d1" : "key=";
+      for (const std::string what : {"", "/history", "/history?", "/history?points=7&", "/models",
+                                     "/models?sort=error", "/snapshot?"})
+        all[name + what] = ask("GET", of + what + (what.find('?') + 1 == 0 ? "" : key)).body;
+      all[name + " forecast"] = ask("POST", of + "/forecast?horizon=5&" + key).body;
+    }
+    all["streams"] = ask("GET", "/api/v1/streams").body;
+    for (auto& [asked, answer] : all) answer = std::regex_replace(answer, of_moment, "");
+    std::stringstream metrics(ask("GET", "/metrics").body);
+    for (std::string line; std::getline(metrics, line);)
+      if (!std::regex_match(line, of_process)) all["metrics"] += line + '\n';
+    return all;
+  };
+  // Experts and metrics are looked at once a second while something changes.
+  std::string metrics;
+  const auto is_there = [&](const auto& stream) {
+    return metrics.find("predicted_total{stream=\"" + stream.first + "\"} 120") !=
+           std::string::npos;
+  };
+  for (int tries = 0; tries < 10'000 && !std::ranges::all_of(streams, is_there); ++tries)
+    metrics = ask("GET", "/metrics").body;
+  auto before = everything();
+  for (const auto& [asked, answer] : before) EXPECT_GT(answer.size(), 10U) << asked;
+  EXPECT_EQ(stop(), 0);
+  start();
+  for (const auto& [asked, answer] : everything()) {
+    const std::string& was = before[asked];
+    const auto same =
+        static_cast<std::size_t>(std::ranges::mismatch(answer, was).in1 - answer.begin());
+    const std::size_t from = same - std::min<std::size_t>(same, 100);
+    EXPECT_EQ(answer.substr(from, 200), was.substr(from, 200)) << asked;
+  }
+  EXPECT_EQ(stop(), 0);
 }
 
 TEST_F(ServeTest, EndsAsItShould) {

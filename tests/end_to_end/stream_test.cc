@@ -510,9 +510,9 @@ TEST_F(StreamTest, CheckpointsOfEveryReleasedFormatLoad) {
     return text;
   };
   for (const auto& [name, learner] :
-       {std::pair("v5_auto", "auto --experts 2 --lags 2 --interval 0.8 --horizon 2 --surprise"),
-        std::pair("v5_alg1", "alg1 --hidden 2 --window 3 --interval 0.9"),
-        std::pair("v5_rls", "rls --lags 2 --interval 0.9 --missing hold")}) {
+       {std::pair("v6_auto", "auto --experts 2 --lags 2 --interval 0.8 --horizon 2 --surprise"),
+        std::pair("v6_alg1", "alg1 --hidden 2 --window 3 --interval 0.9"),
+        std::pair("v6_rls", "rls --lags 2 --interval 0.9 --missing hold")}) {
     const bool gaps = std::string_view(learner).ends_with("hold");
     // Networks of auto are in single precision, where vector units differ sooner.
     const double tolerance = std::string_view(learner).starts_with("auto") ? 1e-4 : 1e-7;
