@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
+#include <map>
 #include <stdexcept>
 #include <utility>
 
@@ -156,7 +158,7 @@ bool LineSource::look_for_another() {
                         (named.st_ino != open.st_ino || named.st_dev != open.st_dev);
   if (!cut_short && !replaced) return false;
   if (!cut_short && refill()) return true;  // written just before it was renamed
-  Descriptor other = open_file(system_, path_);
+  Descriptor other = open_file(system_, cut_short ? path_ : rotated_after(open));
   if (!other) return false;  // not yet
   file_ = std::move(other);
   descriptor_ = file_.get();
@@ -167,6 +169,36 @@ bool LineSource::look_for_another() {
   at_ = scanned_ = 0;
   skipping_ = false;
   return !left_over_.empty() || refill();
+}
+
+// The file that was rotated next after this one, which others may have been since; the one that is
+// followed if there is none. "log.2" comes before "log.1", "log-20260131" before "log-20260201".
+std::string LineSource::rotated_after(const struct stat& open) const {
+  const std::string folder = System::folder_of(path_);
+  const std::string begin = path_.substr(path_.rfind('/') + 1);
+  std::vector<std::string> names;
+  system_.list(folder, names);
+  std::map<std::pair<char, std::uint64_t>, std::string>
+      rotated;  // by what is added, in their order
+  auto self = rotated.end();
+  for (const std::string& name : names) {
+    std::uint64_t number = 0;
+    const char* const last = name.data() + name.size();
+    const char sign =
+        name.starts_with(begin) && name.size() > begin.size() ? name[begin.size()] : 0;
+    if (sign != '.' && sign != '-') continue;
+    const auto end = std::from_chars(name.data() + begin.size() + 1, last, number);
+    if (end.ec != std::errc() || end.ptr != last) continue;
+    if (sign == '.') number = ~number;
+    const auto place = rotated.emplace(std::pair(sign, number), folder + '/' + name).first;
+    struct stat found = {};
+    if (system_.link_status(place->second, found) == 0 && found.st_ino == open.st_ino &&
+        found.st_dev == open.st_dev)
+      self = place;
+  }
+  if (self == rotated.end()) return path_;
+  const auto next = std::next(self);
+  return next == rotated.end() || next->first.first != self->first.first ? path_ : next->second;
 }
 
 std::uint64_t LineSource::sum_of(int descriptor, std::uint64_t from, std::uint64_t length) const {

@@ -60,6 +60,7 @@ class LineSource {
   bool look_for_another();
   bool holds_place(int descriptor) const;
   bool find_rotated();
+  std::string rotated_after(const struct stat& open) const;
   std::uint64_t sum_of(int descriptor, std::uint64_t from, std::uint64_t length) const;
 
   System& system_;

@@ -117,6 +117,38 @@ TEST(LineSource, ReadsARotatedFileToItsEnd) {
   }
 }
 
+// Rotated several times while nobody looked: every file is read, in its turn.
+TEST(LineSource, ReadsAllFilesThatWereRotatedSince) {
+  for (const auto& names :
+       {std::vector<std::string>{"log.11", "log.10", "log.9"},
+        std::vector<std::string>{"log-20260131", "log-20260201", "log-20260203"}}) {
+    const TemporaryFolder folder;
+    const auto file = folder.path / "log";
+    append(file, "1\n2\n");
+    LineSource source(file.string(), -1, 100);
+    ASSERT_EQ(source.next(1s), Event::line);
+    const FilePlace place = source.place();
+    append(folder.path / "log.12", "older\n");
+    append(folder.path / "log-20260130", "older\n");
+    append(folder.path / "log.3.gz", "another\n");
+    int line = 3;
+    for (const std::string& name : names) {
+      std::filesystem::rename(file, folder.path / name);
+      append(file, std::to_string(line++) + "\n");
+    }
+    LineSource again(file.string(), -1, 100);
+    again.set_place(place);
+    ASSERT_TRUE(again.go_on());
+    for (LineSource* one : {&source, &again}) {
+      for (int k = 2; k < line; ++k) {
+        ASSERT_EQ(one->next(1s), Event::line);
+        EXPECT_EQ(one->line(), std::to_string(k));
+      }
+      EXPECT_EQ(one->next(1ms), Event::idle);
+    }
+  }
+}
+
 TEST(LineSource, AnUnfinishedLineOfAFileCanWait) {
   const TemporaryFolder folder;
   append(folder.path / "d", "one\n51");

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""kalstream stream under faults from outside: killed at random moments, and every system call failing once.
+"""kalstream stream and serve under faults from outside: killed at random moments, every system call failing once,
+a followed file rotated, a bit of a store changed.
 
 Each life of a stream ends in the same way as one that was never troubled: every line has its answer, and but
-one; what was learnt is the same to the bit; no file is left behind. Needs strace.
+one; what was learnt is the same to the bit; no file is left behind. Of a changed bit: no sample is lost but those of
+the request that it hit, and that is told. Needs strace.
 
-  tests/soak/faults.py build/release/kalstream [--kills 1000] [--seed 1] [--only kills|calls]
+  tests/soak/faults.py build/release/kalstream [--kills 1000] [--flips 500] [--seed 1] [--only kills|calls|flips]
 """
 
 import argparse
@@ -21,6 +23,8 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.error
+import urllib.request
 
 CALLS = (
     "openat read pread64 write pwrite64 lseek fsync fdatasync rename link unlink ftruncate newfstatat flock fcntl "
@@ -50,15 +54,36 @@ class Stream:
         self.kept = self.folder / "kept"
         fields = ["--inputs", "a,b", "--target", "target"]
         store = ["--checkpoint", str(self.kept / "state"), "--every", str(every), "--resume"]
-        keyed = ["--key", "k", "--max-models", "5"] if kind == "folder" else []
+        keyed = ["--key", "k", "--max-models", "5"] if kind in ("folder", "jobs") else []
+        keyed += ["--jobs", "4"] if kind == "jobs" else []
         replay = ["--replay"] if kind == "pipe" else []
-        self.command = [program, "stream", "--quiet", "--learner", "rls", *fields, *store, *keyed, *replay]
+        follow = ["--follow", str(self.folder / "log")] if kind == "follow" else []
+        self.command = [program, "stream", "--quiet", "--learner", "rls", *fields, *store, *keyed, *replay, *follow]
         self.clear()
 
     def clear(self):
         subprocess.run(["rm", "-rf", str(self.kept)], check=True)
         self.kept.mkdir()
         (self.folder / "answers").write_text("")
+        for log in self.folder.glob("log*"):
+            log.unlink()
+        self.written = 0
+
+    def write_more(self, most):
+        """Appends lines to the file that is followed, and rotates it now and then."""
+        lines = (self.folder / "lines").read_text().splitlines(keepends=True)[self.written : self.written + most]
+        log = self.folder / "log"
+        for line in lines:
+            with open(log, "a") as file:
+                file.write(line)
+            self.written += 1
+            if self.written % 97 == 0:
+                for number in range(self.written // 97, 0, -1):
+                    older = log.with_name(f"log.{number}")
+                    if older.exists():
+                        older.rename(log.with_name(f"log.{number + 1}"))
+                log.rename(log.with_name("log.1"))
+                log.touch()
 
     def start(self, before=()):
         """With standard input from the file, or through a pipe from its beginning."""
@@ -85,7 +110,7 @@ class Stream:
     def state(self):
         names = sorted(str(p.relative_to(self.kept)) for p in self.kept.rglob("*"))
         names = [n for n in names if not n.endswith(".previous")]  # there may be none yet, or not any more
-        if self.kind != "folder":
+        if self.kind not in ("folder", "jobs"):
             return names, (self.kept / "state").read_bytes()
         with sqlite3.connect(self.kept / "state" / "state.db") as database:
             rows = [database.execute("SELECT state FROM stream").fetchall()]
@@ -95,7 +120,13 @@ class Stream:
 
     def finish(self):
         """Runs it to its end; what it then has to show."""
-        code = self.start().wait()
+        process = self.start()
+        if self.kind == "follow":  # has no end
+            self.write_more(self.count)
+            while len(self.answers()) < self.count and process.poll() is None:
+                time.sleep(0.02)
+            process.terminate()
+        code = process.wait()
         if code != 0:
             raise SystemExit(f"{self.kind}: ended with {code}: {(self.folder / 'errors').read_text()}")
         return self.answers(), self.state()
@@ -118,13 +149,19 @@ def kill_at_random(stream, kills, rng):
     stream.clear()
     killed = lives = 0
     while killed < kills:
+        if stream.kind == "follow":
+            stream.write_more(rng.randrange(200))
         process = stream.start()
         try:
-            process.wait(rng.uniform(0, usual))
+            process.wait(rng.uniform(0, min(usual, 0.5)))
         except subprocess.TimeoutExpired:
             process.send_signal(signal.SIGKILL)
         if process.wait() == -signal.SIGKILL:
             killed += 1
+            if stream.kind == "follow" and stream.written == stream.count:
+                lives += 1
+                compare(stream, sound, f"after {killed} kills")
+                stream.clear()
         elif process.returncode == 0:
             lives += 1
             compare(stream, sound, f"after {killed} kills")
@@ -154,24 +191,115 @@ def fail_every_call(stream, folder):
     print(f"{stream.kind}: {runs} runs with a failing call, {failed} of which ended: nothing lost", flush=True)
 
 
+class Server:
+    """kalstream serve on a store, asked by HTTP."""
+
+    def __init__(self, program, store):
+        command = [program, "serve", "--store", str(store), "--port", "0", "--learner", "rls"]
+        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        self.said = ""
+        while "serving at" not in self.said:
+            line = self.process.stderr.readline()
+            if not line:
+                sys.exit(f"serve ended: {self.said}")
+            self.said += line
+        self.url = re.search(r"http://\S+/", self.said).group()
+        while self.ask("GET", "readyz")[0] != 200:
+            time.sleep(0.005)
+
+    def ask(self, method, path, body=None, kind="application/x-ndjson"):
+        data = None if body is None else body.encode()
+        request = urllib.request.Request(self.url + path, data, {"Content-Type": kind}, method=method)
+        try:
+            with urllib.request.urlopen(request) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
+
+    def samples(self, name, first, last):
+        lines = "".join(lines_of(last).splitlines(keepends=True)[first:last])
+        return self.ask("POST", f"api/v1/streams/{name}/samples", lines)
+
+    def end(self, how):
+        self.process.send_signal(how)
+        self.said += self.process.communicate()[1]
+
+
+def flip_bits(program, flips, rng, folder):
+    """A store that was killed, with one bit of one file another: what the next server makes of it."""
+    whole, store, size, requests = folder / "whole", folder / "store", 5, 60
+    server = Server(program, whole)
+    options = {"plain": "{}", "keyed": '{"key":"k"}', "auto": '{"learner":"auto","experts":2}'}
+    for name, of in options.items():
+        server.ask("PUT", f"api/v1/streams/{name}", of, "application/json")
+    for k in range(requests):
+        for name in options:
+            server.samples(name, k * size, (k + 1) * size)
+        if k in (20, 40):  # a checkpoint, or an orderly end
+            server.end(signal.SIGTERM)
+            server = Server(program, whole)
+    server.end(signal.SIGKILL)
+    subprocess.run(["cp", "-a", str(whole), str(store)], check=True)
+    server = Server(program, store)
+    sound = {name: server.samples(name, requests * size, (requests + 1) * size)[1] for name in options}
+    server.end(signal.SIGKILL)
+    files = sorted(p.relative_to(whole) for p in whole.rglob("*") if p.is_file() and p.stat().st_size > 0)
+    found = collections.Counter()
+    for flip in range(flips):
+        subprocess.run(["rm", "-rf", str(store)], check=True)
+        subprocess.run(["cp", "-a", str(whole), str(store)], check=True)
+        name = files[flip % len(files)]
+        content = bytearray((store / name).read_bytes())
+        at = rng.randrange(8 * len(content))
+        content[at // 8] ^= 1 << (at % 8)
+        (store / name).write_bytes(content)
+        server = Server(program, store)
+        got = {name: server.samples(name, requests * size, (requests + 1) * size) for name in options}
+        server.end(signal.SIGKILL)
+        for stream, (status, text) in got.items():
+            where = f"{name} bit {at}, {stream}: {status} {text[:300]}\n{server.said}"
+            if text == sound[stream]:
+                found["unharmed"] += 1
+                continue
+            if f"{stream}: " not in server.said:
+                sys.exit(f"wrong, and nobody was told: {where}")
+            if status == 200 and ": input " in server.said:
+                lost = [json.loads(s).get("sample", 0) - json.loads(t)["sample"]
+                        for s, t in zip(sound[stream].splitlines(), text.splitlines())]
+                if not all(0 <= n <= size for n in lost):
+                    sys.exit(f"more was lost than one request: {where}")
+                found["one request lost, and named"] += 1
+            elif status == 503 and "stream.json" in str(name):
+                found["unavailable, and named"] += 1
+            else:
+                sys.exit(f"wrong: {where}")
+    print(f"serve: {flips} changed bits, of {len(options)} streams: {dict(found)}", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program")
     parser.add_argument("--kills", type=int, default=1000, help="in all")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", choices=["kills", "calls"])
-    parser.add_argument("--kinds", nargs="+", default=["file", "folder", "pipe"], help="of streams")
+    parser.add_argument("--flips", type=int, default=500, help="of one bit each")
+    parser.add_argument("--only", choices=["kills", "calls", "flips"])
+    parser.add_argument(
+        "--kinds", nargs="+", default=["file", "folder", "jobs", "pipe", "follow"], help="of streams"
+    )
     options = parser.parse_args()
     program = os.path.abspath(options.program)
     rng = random.Random(options.seed)
-    kinds = options.kinds
+    kinds = options.kinds if options.only != "flips" else []
+    if options.only in (None, "flips"):
+        with tempfile.TemporaryDirectory() as folder:
+            flip_bits(program, options.flips, rng, pathlib.Path(folder))
     for k, kind in enumerate(kinds):
         with tempfile.TemporaryDirectory() as folder:
             if options.only != "calls":
                 kills = (options.kills * (k + 1)) // len(kinds) - (options.kills * k) // len(kinds)
                 kill_at_random(Stream(program, kind, 4000, 50, folder), kills, rng)
         with tempfile.TemporaryDirectory() as folder:
-            if options.only != "kills":
+            if options.only != "kills" and kind != "follow":  # which has no end
                 fail_every_call(Stream(program, kind, 12, 4, folder), pathlib.Path(folder))
 
 
