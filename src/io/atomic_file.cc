@@ -72,8 +72,12 @@ class Replacement {
     const std::string mine = fs::path(final_name_).filename().string() + temporary;
     std::vector<std::string> names;
     system_.list(folder, names);
-    for (const std::string& name : names)
-      if (name.starts_with(mine)) system_.remove(folder + '/' + name);
+    for (const std::string& name : names) {
+      if (!name.starts_with(mine)) continue;
+      const std::size_t end = name.find_first_not_of("0123456789", mine.size());
+      const bool is_mine = end == std::string::npos || name.substr(end) == ".previous";
+      if (is_mine) system_.remove(folder + '/' + name);
+    }
   }
 
  private:

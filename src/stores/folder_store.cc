@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "io/atomic_file.h"
+
 namespace kalstream {
 
 namespace fs = std::filesystem;
@@ -272,9 +274,10 @@ void FolderStore::keep_previous() {
   try {
     keep_as_previous(*writer_, folder_);
     behind_ = 0;
-  } catch (const StoreDamaged&) {
-    for (const char* end : {"", "-journal"})
-      system_.remove((folder_ / "state.db.previous").string() + end);
+  } catch (const StoreDamaged&) {  // the next time it is written anew
+    const std::string previous = folder_ / "state.db.previous";
+    keep_damaged(previous, system_);
+    for (const char* end : {"", "-journal"}) system_.remove(previous + end);
   } catch (const StoreError&) {
   }
 }

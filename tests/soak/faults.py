@@ -67,7 +67,15 @@ class Stream:
         (self.folder / "answers").write_text("")
         for log in self.folder.glob("log*"):
             log.unlink()
+        (self.folder / "log").touch()
         self.written = 0
+        if self.kind == "follow":  # a stream that begins does so with the file of this name, whatever was before
+            self.write_more(60)
+            process = self.start()
+            while not (self.kept / "state").exists():
+                time.sleep(0.01)
+            process.kill()
+            process.wait()
 
     def write_more(self, most):
         """Appends lines to the file that is followed, and rotates it now and then."""
