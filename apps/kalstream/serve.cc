@@ -1,7 +1,6 @@
 // kalstream serve: streams over HTTP, and a page to look at them.
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/resource.h>
 
 #include <fstream>
 #include <iterator>
@@ -83,21 +82,12 @@ serve::ServiceOptions service_options(const ServeArguments& a) {
   return options;
 }
 
-/// Each stream keeps files open: as many as the system allows this process at all.
-void allow_many_files() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 void serve_streams(const ServeArguments& a) {
   using namespace std::chrono_literals;
   constexpr auto patience = 20s;  // with requests under way, at the end
   const http::ServerOptions options = server_options(a);
   engine_options(a.service.defaults, [](const std::string&) {});  // complains
   Signals signals;
-  allow_many_files();
   serve::Service service(service_options(a));
   serve::Door door(options, service, &service);
   const bool six = options.address.find(':') != std::string::npos;

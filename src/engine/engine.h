@@ -140,8 +140,6 @@ class Engine final : private StreamListener {
   void begin(Schema schema);
   CalibratedLearner make() const;
   std::uint64_t bytes_of_a_model() const;
-  std::uint64_t measured_bytes_of_a_model() const;
-  std::string kind_of_model() const;
   Recipe recipe() const;
   void settle_classes();
   void settle_future();

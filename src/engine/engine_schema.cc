@@ -1,9 +1,6 @@
 // What a stream is made of: its fields, its learner, and room for its models.
 #include <algorithm>
-#include <map>
-#include <mutex>
 #include <stdexcept>
-#include <string>
 
 #include "core/memory_limit.h"
 #include "engine/engine.h"
@@ -76,22 +73,9 @@ void Engine::begin(Schema schema) {
         this->schema().has_classes() ? Scores::of_classes() : Scores(this->schema().outputs());
 }
 
-// Looking at the heap takes the longer the more there is in it, and a process may have thousands of
-// streams: so it is done once for models that are made alike.
-std::uint64_t Engine::bytes_of_a_model() const {
-  constexpr std::size_t most_kinds = 1000;
-  static std::mutex mutex;
-  static std::map<std::string, std::uint64_t> of_kinds;
-  const std::string kind = kind_of_model();
-  const std::lock_guard lock(mutex);
-  if (const auto known = of_kinds.find(kind); known != of_kinds.end()) return known->second;
-  if (of_kinds.size() >= most_kinds) of_kinds.clear();
-  return of_kinds[kind] = measured_bytes_of_a_model();
-}
-
 // A learner allocates nothing once it is made, so that a few tell of all. The first may use what
 // was free before, and does not count unless it is large.
-std::uint64_t Engine::measured_bytes_of_a_model() const {
+std::uint64_t Engine::bytes_of_a_model() const {
   constexpr std::size_t enough = std::size_t{1} << 20;
   constexpr std::size_t most = 64;
   const auto expected = static_cast<std::uint64_t>(footprint(recipe_->options).bytes);

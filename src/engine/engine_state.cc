@@ -27,17 +27,6 @@ std::string text_of(const Recipe& recipe) {
 
 }  // namespace
 
-// All that its size depends on.
-std::string Engine::kind_of_model() const {
-  const ModelOptions& o = options_.model;
-  std::string kind = text_of(*recipe_) + (options_.start ? " begun" : "");
-  for (const std::size_t n :
-       {schema().inputs(), schema().outputs(), o.horizon, o.max_delay, o.max_classes,
-        o.known_ahead.size(), std::size_t{o.coverage > 0}, std::size_t{o.surprise}})
-    kind += ' ' + std::to_string(n);
-  return kind;
-}
-
 void Engine::require_same_learner(const std::string& there) const {
   const std::string here = text_of(*recipe_);
   if (there == here) return;

@@ -125,8 +125,9 @@ void ServedStream::open(bool is_new, Done done) {
   });
 }
 
-// It could not be made: nobody has been told of it.
+// It could not be made, and nobody has been told of it: what was asked of it meanwhile is refused.
 void ServedStream::remove_what_was_made() {
+  is_damaged_ = true;
   try {
     tell_left(remove_folder(folder_, around_.system));
   } catch (const std::exception& error) {
@@ -268,6 +269,7 @@ void ServedStream::remove(Done done) {
     stop_parts(/*with_checkpoint=*/false);
     const std::string away = name_for_removal(folder_);
     if (around_.system.rename(folder_, away) != 0) {
+      if (errno == ENOENT) return;  // somebody has removed it
       const std::string why = std::strerror(errno);
       try {
         start();

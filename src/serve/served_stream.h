@@ -140,11 +140,11 @@ class ServedStream : public std::enable_shared_from_this<ServedStream>, private 
   const StreamSurroundings around_;
   Board board_;
   std::shared_ptr<Strand> strand_;
-  std::unique_ptr<Parts> parts_;  // of the strand alone
-  std::int64_t at_ = 0;           // when what is answered came; the same
-  Work* work_ = nullptr;          // what is answered; nullptr: nobody waits for it; the same
-  Clock::time_point try_again_;   // to open it, after it has failed; the same
-  bool is_damaged_ = false;       // from its beginning
+  std::unique_ptr<Parts> parts_;         // of the strand alone
+  std::int64_t at_ = 0;                  // when what is answered came; the same
+  Work* work_ = nullptr;                 // what is answered; nullptr: nobody waits for it; the same
+  Clock::time_point try_again_;          // to open it, after it has failed; the same
+  std::atomic<bool> is_damaged_{false};  // from its beginning, and for good
   std::atomic<std::uint64_t> memory_{0};
   std::atomic<float> work_per_sample_{1};  // seconds, lately
   std::atomic<bool> ticking_{false};       // a tick is posted
