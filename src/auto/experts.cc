@@ -90,6 +90,14 @@ class Planner {
     add(std::move(plan));
   }
 
+  void add_kernel(const char* name, std::size_t lags, const Kernel& rule) {
+    ExpertPlan plan{.name = name, .lags = lags};
+    plan.rule = rule;
+    plan.network.hidden = 16;
+    plan.network.inputs = sight_.of_inputs(true) + lags * network_.outputs;
+    add(std::move(plan));
+  }
+
   void add_linear(const char* name, bool sees_inputs, std::size_t lags, double covariance) {
     ExpertPlan plan{.name = name, .sees_inputs = sees_inputs, .lags = lags};
     plan.network = linear_network(network_.inputs, network_.outputs);
@@ -189,6 +197,17 @@ std::vector<ExpertPlan> plan_experts(const Auto& options, const NetworkOptions& 
     list.add_full_ekf("ekf-open", {5.0, 5.0, {}});
   }
 
+  if (has_inputs) {
+    list.add_kernel("kernel", 0, {.centres = 256, .memory = 2000});
+    list.add_kernel("kernel-recent", 0, {.centres = 128, .memory = 400, .renewal = 200});
+    // of so many numbers of the past, each of which has a length
+    constexpr std::size_t most_past = 24;
+    constexpr std::size_t most_samples = 12;
+    list.add_kernel("kernel-past", most_samples,
+                    {.centres = 128,
+                     .memory = 1000,
+                     .past_inputs = std::min(most_samples, most_past / network.inputs)});
+  }
   if (has_inputs) list.add_linear("rls", true, 0, 1);
   if (options.lags >= 1) list.add_linear("ar1", false, 1, 10);
   if (options.lags >= 4) list.add_linear("ar4", false, 4, 100);
