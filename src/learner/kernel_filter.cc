@@ -13,8 +13,8 @@ namespace {
 using kernels::active;
 using kernels::width;
 
-constexpr double jitter = 1e-6;      // of a², on the diagonal of k(Z, Z)
-constexpr double least_rest = 1e-5;  // of a²: a row that others explain to this is no centre
+constexpr double jitter = 1e-6;         // of a², on the diagonal of k(Z, Z)
+constexpr double least_rest = 1e-5;     // of a²: a row that others explain to this is no centre
 constexpr double process_noise = 1e-7;  // of weights of variance 1: more than what is rounded off P
 
 // What choosing centres needs for a moment, shared by all models of a thread.
@@ -24,33 +24,34 @@ struct CentreScratch {
   std::vector<double> rest;    // k(x, x) − ‖L⁻¹k(Z, x)‖² of each; 0 for a centre
 };
 
-CentreScratch& centre_scratch() {
+CentreScratch& centre_scratch(std::size_t inputs, std::size_t centres) {
   thread_local CentreScratch one;
+  const auto grow = [](std::vector<double>& v, std::size_t size) {
+    if (v.size() < size) v.resize(size);
+  };
+  grow(one.scaled, KernelFilter::most_candidates * inputs);
+  grow(one.factor, KernelFilter::most_candidates * centres);
+  grow(one.rest, KernelFilter::most_candidates);
   return one;
 }
 
 }  // namespace
 
-KernelFilter::KernelFilter(std::size_t inputs, std::size_t outputs, std::size_t most_centres)
-    : inputs_(inputs),
+KernelFilter::KernelFilter(const KernelShape& shape, std::size_t outputs, std::size_t most_centres)
+    : inputs_(shape.inputs()),
       outputs_(outputs),
-      shape_(inputs),
-      inverse_length_(inputs),
-      Z_(most_centres * inputs),
+      shape_(shape),
+      inverse_length_(inputs_),
+      Z_(most_centres * inputs_),
       L_(most_centres * (most_centres + 1) / 2),
-      P_({{{.offset = 0, .length = 1 + inputs + most_centres}}}, 1, 1, Precision::single),
-      W_(outputs, AlignedVector(1 + inputs + most_centres)),
+      P_({{{.offset = 0, .length = 1 + inputs_ + most_centres}}}, 1, 1, Precision::single),
+      W_(outputs, AlignedVector(1 + inputs_ + most_centres)),
       W_new_(W_.front().size()),
-      x_(inputs),
+      x_(inputs_),
       f_(W_new_.size()),
       d_hat_(outputs) {
-  CentreScratch& s = centre_scratch();
-  const auto grow = [](std::vector<double>& v, std::size_t size) {
-    if (v.size() < size) v.resize(size);
-  };
-  grow(s.scaled, most_candidates * inputs);
-  grow(s.factor, most_candidates * most_centres);
-  grow(s.rest, most_candidates);
+  centre_scratch(inputs_, most_centres);
+  begin(shape, 0, {});
 }
 
 double KernelFilter::kernel(const double* a, const double* b) const {
@@ -66,7 +67,7 @@ void KernelFilter::scale(std::span<const double> x, double* to) const {
 void KernelFilter::begin(const KernelShape& shape, std::size_t n, std::span<const double> rows) {
   set_shape(shape);
   const std::size_t most_centres = f_.size() - 1 - inputs_;
-  CentreScratch& s = centre_scratch();
+  CentreScratch& s = centre_scratch(inputs_, most_centres);
   for (std::size_t r = 0; r < n; ++r) {
     scale(rows.subspan(r * inputs_, inputs_), &s.scaled[r * inputs_]);
     s.rest[r] = amplitude2_ * (1 + jitter);
@@ -83,8 +84,8 @@ void KernelFilter::begin(const KernelShape& shape, std::size_t n, std::span<cons
     for (std::size_t r = 0; r < n; ++r) {
       if (rest[r] == 0) continue;
       double* factor = &s.factor[r * most_centres];
-      factor[j] = (kernel(&s.scaled[r * inputs_], &Z_[j * inputs_]) -
-                   active().dot(j, factor, own)) / root;
+      factor[j] =
+          (kernel(&s.scaled[r * inputs_], &Z_[j * inputs_]) - active().dot(j, factor, own)) / root;
       rest[r] = std::max(rest[r] - factor[j] * factor[j], 0.0);
     }
   }
@@ -110,8 +111,9 @@ void KernelFilter::factorise() {
     double rest = amplitude2_ * (1 + jitter);
     for (std::size_t c = 0; c < j; ++c) {
       const auto other = row_of_L(c);
-      L[c] = (kernel(&Z_[j * inputs_], &Z_[c * inputs_]) -
-              active().dot(c, L.data(), other.data())) * other[c];
+      L[c] =
+          (kernel(&Z_[j * inputs_], &Z_[c * inputs_]) - active().dot(c, L.data(), other.data())) *
+          other[c];
       rest -= L[c] * L[c];
     }
     L[j] = 1 / std::sqrt(std::max(rest, jitter * amplitude2_));
@@ -171,15 +173,11 @@ StepStatus KernelFilter::learn(std::span<const double> d) {
   return StepStatus::applied;
 }
 
-void KernelFilter::reset() { centres_ = 0; }
-
 void KernelFilter::exchange(Archive& archive) {
-  std::size_t centres = centres_;
-  archive.count(centres, Z_.size() / std::max<std::size_t>(inputs_, 1));
-  if (archive.reading()) reset();
-  if (centres == 0) return;
   KernelShape shape = shape_;
   archive.numbers(shape.log, [](double v) { return std::abs(v) <= KernelShape::most; });
+  std::size_t centres = centres_;
+  archive.count(centres, Z_.size() / std::max<std::size_t>(inputs_, 1));
   if (archive.reading()) set_shape(shape);
   centres_ = centres;
   archive.run(std::span(Z_).first(centres_ * inputs_), Archive::usable);

@@ -17,7 +17,8 @@ namespace kalstream {
 /// the features leave out of the kernel counts as noise (the model known as FITC).
 class KernelFilter {
  public:
-  KernelFilter(std::size_t inputs, std::size_t outputs, std::size_t most_centres);
+  /// Without centres it is a linear model.
+  KernelFilter(const KernelShape& shape, std::size_t outputs, std::size_t most_centres);
 
   /// How many rows begin() chooses centres from, at most.
   static constexpr std::size_t most_candidates = 384;
@@ -25,7 +26,6 @@ class KernelFilter {
   /// Begins anew with this shape, and centres out of these rows (n × inputs): each is the one that
   /// those before explain least (pivoted Cholesky).
   void begin(const KernelShape& shape, std::size_t n, std::span<const double> rows);
-  bool has_begun() const { return centres_ > 0; }
   std::size_t centres() const { return centres_; }
 
   /// d̂ of x.
@@ -34,14 +34,13 @@ class KernelFilter {
   double relative_variance();
   /// Learns the target of the x of the last predict(). Applied, or nothing has changed.
   StepStatus learn(std::span<const double> d);
-  double covariance_trace() const { return has_begun() ? P_.trace() : 0; }
-  void reset();
+  double covariance_trace() const { return P_.trace(); }
   void exchange(Archive& archive);
 
  private:
   double kernel(const double* a, const double* b) const;  // of scaled inputs
-  void set_shape(const KernelShape& shape);  // leaves no centre
-  void factorise();                          // k(Z, Z)
+  void set_shape(const KernelShape& shape);               // leaves no centre
+  void factorise();                                       // k(Z, Z)
   std::span<double> row_of_L(std::size_t j) {
     return std::span(L_).subspan(j * (j + 1) / 2, j + 1);
   }
@@ -60,7 +59,7 @@ class KernelFilter {
   AlignedVector W_new_;
   // Of the last prediction:
   std::vector<double> x_;
-  AlignedVector f_;         // then divided by the root of the noise
+  AlignedVector f_;  // then divided by the root of the noise
   double noise_of_x_ = 0;
   bool multiplied_ = false;  // Pf is there
   std::vector<double> d_hat_;

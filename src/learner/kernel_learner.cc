@@ -16,6 +16,7 @@ namespace {
 constexpr std::uint64_t first_renewal = 16;       // samples
 constexpr std::uint64_t first_climb = 12;         // samples
 constexpr std::uint64_t samples_of_a_climb = 32;  // in memory, for one from each to the next
+constexpr double largest = 1e30;                  // that is remembered: fits a float
 constexpr std::size_t batch = 96;                 // samples of a climb, which takes some 0.2 ms
 constexpr std::size_t again_with_each = 8;        // samples learnt again with each that comes
 
@@ -39,8 +40,8 @@ KernelLearner::KernelLearner(std::size_t inputs, std::size_t outputs, const Kern
       width_(seen_inputs_ + outputs),
       rule_(rule),
       likelihood_(seen_inputs_, outputs),
-      filters_{KernelFilter(seen_inputs_, outputs, rule.centres),
-               KernelFilter(seen_inputs_, outputs, rule.centres)},
+      filters_{KernelFilter(likelihood_.shape(), outputs, rule.centres),
+               KernelFilter(likelihood_.shape(), outputs, rule.centres)},
       renewal_at_(first_renewal),
       rows_(rule.memory * width_),
       seen_(seen_inputs_),
@@ -56,16 +57,12 @@ bool KernelLearner::is_usable(std::span<const double> x) const {
   return x.size() == inputs_ && all_usable(x);
 }
 
-// Brings d_hat_ up to date for x. False if x cannot be used. Before there is a kernel it is the
-// mean.
+// Brings d_hat_ up to date for x. False if x cannot be used.
 bool KernelLearner::bring_up_to_date(std::span<const double> x) {
   if (!is_usable(x)) return false;
   if (predicted_ && std::ranges::equal(x, std::span(seen_).first(inputs_))) return true;
   std::ranges::copy(x, seen_.begin());
-  if (filter().has_begun())
-    std::ranges::copy(filter().predict(seen_), d_hat_.begin());
-  else
-    std::ranges::fill(d_hat_, 0.0);
+  std::ranges::copy(filter().predict(seen_), d_hat_.begin());
   predicted_ = true;
   return true;
 }
@@ -77,7 +74,7 @@ std::span<const double> KernelLearner::predict(std::span<const double> x) {
 
 std::span<const double> KernelLearner::spread() {
   const FlushDenormals guard;
-  if (!predicted_ || !filter().has_begun()) return {};
+  if (!predicted_) return {};
   std::ranges::fill(spread_, std::sqrt(filter().relative_variance()));
   return spread_;
 }
@@ -87,10 +84,7 @@ std::span<const double> KernelLearner::forecast_next(std::span<const double> x) 
   if (!is_usable(x)) return no_prediction_;
   predicted_ = false;
   std::ranges::copy(x, ahead_.begin());
-  if (filter().has_begun())
-    std::ranges::copy(filter().predict(ahead_), d_hat_.begin());
-  else
-    std::ranges::fill(d_hat_, 0.0);
+  std::ranges::copy(filter().predict(ahead_), d_hat_.begin());
   std::shift_right(ahead_.begin(), ahead_.end(), static_cast<std::ptrdiff_t>(inputs_));
   return d_hat_;
 }
@@ -98,9 +92,9 @@ std::span<const double> KernelLearner::forecast_next(std::span<const double> x) 
 StepReport KernelLearner::learn(std::span<const double> x, std::span<const double> d) {
   const FlushDenormals guard;
   if (d.size() != outputs() || !all_usable(d) || !bring_up_to_date(x)) return refusal(*this);
-  const StepStatus status = filter().has_begun() ? filter().learn(d) : StepStatus::applied;
+  const StepStatus status = filter().learn(d);
   const std::span<float> row = row_of(learnt_++);
-  const auto narrow = [](double v) { return static_cast<float>(v); };
+  const auto narrow = [](double v) { return static_cast<float>(std::clamp(v, -largest, largest)); };
   std::ranges::transform(d, std::ranges::transform(seen_, row.begin(), narrow).out, narrow);
   move_on();
   climb();
@@ -193,8 +187,7 @@ void KernelLearner::renew() {
 
 void KernelLearner::reset() {
   likelihood_.reset();
-  filter().reset();
-  next().reset();
+  filter().begin(likelihood_.shape(), 0, {});
   std::ranges::fill(seen_, 0.0);
   is_renewing_ = predicted_ = false;
   renewal_at_ = first_renewal;
@@ -208,8 +201,7 @@ void KernelLearner::exchange(Archive& archive) {
   archive.count(renewal_at_);
   archive.flag(is_renewing_);
   archive.count(learnt_again_, learnt_);
-  for (std::uint64_t k = learnt_ - remembered(); k < learnt_; ++k)
-    archive.run(row_of(k));
+  for (std::uint64_t k = learnt_ - remembered(); k < learnt_; ++k) archive.run(row_of(k));
   archive.run(seen_, Archive::usable);
   likelihood_.exchange(archive);
   filter().exchange(archive);

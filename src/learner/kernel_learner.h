@@ -31,9 +31,7 @@ class KernelLearner final : public Learner {
   StepReport advance(std::span<const double> x) override;
   void start_forecast() override { ahead_ = seen_; }
   std::span<const double> forecast_next(std::span<const double> x) override;
-  std::unique_ptr<Learner> clone() const override {
-    return std::make_unique<KernelLearner>(*this);
-  }
+  std::unique_ptr<Learner> clone() const override { return std::make_unique<KernelLearner>(*this); }
   void reset() override;
   void exchange(Archive& archive) override;
 
@@ -69,13 +67,13 @@ class KernelLearner final : public Learner {
   std::size_t at_work_ = 0;  // which of them; the other is being renewed, or waits
   bool is_renewing_ = false;
   std::uint64_t samples_ = 0;
-  std::uint64_t learnt_ = 0;       // of them, with a target
-  std::uint64_t renewal_at_ = 0;   // the next one begins with this sample
+  std::uint64_t learnt_ = 0;        // of them, with a target
+  std::uint64_t renewal_at_ = 0;    // the next one begins with this sample
   std::uint64_t learnt_again_ = 0;  // samples that next() knows, or that were forgotten meanwhile
-  std::vector<float> rows_;  // of the samples in memory, standardised: no more digits count
-  std::vector<double> seen_;   // the inputs of the last prediction, then those before
-  std::vector<double> ahead_;  // the same of a forecast
-  std::vector<double> again_;  // a sample from memory
+  std::vector<float> rows_;         // of the samples in memory, standardised: no more digits count
+  std::vector<double> seen_;        // the inputs of the last prediction, then those before
+  std::vector<double> ahead_;       // the same of a forecast
+  std::vector<double> again_;       // a sample from memory
   bool predicted_ = false;
   std::vector<double> d_hat_;
   std::vector<double> spread_;

@@ -168,8 +168,7 @@ void KernelLikelihood::climb(std::size_t n, std::span<const double> x, std::span
   const double second_scale = 1 - std::pow(second_decay, t);
   for (std::size_t i = 0; i < gradient_.size(); ++i) {
     const double deviation = i < shape_.inputs() ? deviation_of_length : deviation_of_rest;
-    const double g =
-        gradient_[i] - (shape_.log[i] - prior_.log[i]) / (deviation * deviation);
+    const double g = gradient_[i] - (shape_.log[i] - prior_.log[i]) / (deviation * deviation);
     m_[i] = first_decay * m_[i] + (1 - first_decay) * g;
     v_[i] = second_decay * v_[i] + (1 - second_decay) * g * g;
     const double step = m_[i] / first_scale / (std::sqrt(v_[i] / second_scale) + epsilon);

@@ -9,15 +9,15 @@ namespace {
 // Two filters, of which one is being renewed, the samples in memory, and the kernel.
 Footprint footprint_of(const LearnerOptions& options, const Kernel& rule) {
   const NetworkOptions network = network_inside(options);
-  const auto inputs = static_cast<double>(network.inputs) * static_cast<double>(1 + rule.past_inputs);
+  const auto inputs =
+      static_cast<double>(network.inputs) * static_cast<double>(1 + rule.past_inputs);
   const auto outputs = static_cast<double>(network.outputs);
   const auto centres = static_cast<double>(rule.centres);
   const double size = 1 + inputs + centres;
   const double covariance = size * (size + 1) / 2 * sizeof(float);
   const double filter = covariance + sizeof(double) * (size * (6 + outputs) + centres * inputs +
                                                        centres * (centres + 1) / 2);
-  const double memory =
-      static_cast<double>(rule.memory) * (inputs + outputs) * sizeof(double);
+  const double memory = static_cast<double>(rule.memory) * (inputs + outputs) * sizeof(double);
   return {.weights = static_cast<std::size_t>(size * outputs),
           .covariance_blocks = 1,
           .bytes = 2 * filter + memory,

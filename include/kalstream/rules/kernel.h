@@ -13,8 +13,8 @@ namespace kalstream {
 ///     k(x, x') = a² exp(−½ Σ (x_i − x'_i)²/ℓ_i²);   φ(x) = L⁻¹k(Z, x),  LLᵀ = k(Z, Z)
 ///
 /// The kernel follows its marginal likelihood. At 16, 24, 36, … samples, and in the end every
-/// `renewal`, the rows of Z are chosen anew among the samples in memory, and these are learnt again,
-/// a few with each sample that comes; meanwhile the filter of before predicts and learns.
+/// `renewal`, the rows of Z are chosen anew among the samples in memory, and these are learnt
+/// again, a few with each sample that comes; meanwhile the filter of before predicts and learns.
 struct Kernel {
   std::size_t centres = 256;    ///< rows of Z, at most
   std::size_t memory = 2000;    ///< samples
