@@ -21,6 +21,11 @@ std::size_t units(NetworkOptions n, std::size_t most_weights) {
 /// unit.
 constexpr std::size_t most_inputs_of_networks = 32;
 
+/// What the kernel on the past sees of it: so many targets, and as many inputs as have lengths that
+/// can be learnt.
+constexpr std::size_t samples_of_the_past = 12;
+constexpr std::size_t numbers_of_the_past = 24;
+
 /// A network under one covariance, r = floor + factor·HPHᵀ.
 struct Net {
   Cell cell = Cell::feedforward;
@@ -90,11 +95,12 @@ class Planner {
     add(std::move(plan));
   }
 
+  // A kernel, which has a linear part.
   void add_kernel(const char* name, std::size_t lags, const Kernel& rule) {
     ExpertPlan plan{.name = name, .lags = lags};
+    plan.network = linear_network(network_.inputs, network_.outputs);
     plan.rule = rule;
-    plan.network.hidden = 16;
-    plan.network.inputs = sight_.of_inputs(true) + lags * network_.outputs;
+    plan.may_sleep = true;
     add(std::move(plan));
   }
 
@@ -126,7 +132,7 @@ class Planner {
   void add(ExpertPlan plan) {
     plan.sees_inputs = plan.sees_inputs && has_inputs();
     plan.lags = std::min(plan.lags, most_lags_);
-    const bool sees_all = plan.network.hidden == 0 && plan.lags == 0;
+    const bool sees_all = plan.network.hidden == 0 && plan.lags == 0 && !plan.is_kernel();
     const std::size_t inputs = sees_all ? network_.inputs : sight_.of_inputs(plan.replays > 0);
     plan.sees_chosen = plan.sees_inputs && !sees_all && sight_.is_wide();
     plan.first = !plan.sees_inputs  ? sight_.past_targets()
@@ -200,13 +206,11 @@ std::vector<ExpertPlan> plan_experts(const Auto& options, const NetworkOptions& 
   if (has_inputs) {
     list.add_kernel("kernel", 0, {.centres = 256, .memory = 2000});
     list.add_kernel("kernel-recent", 0, {.centres = 128, .memory = 400, .renewal = 200});
-    // of so many numbers of the past, each of which has a length
-    constexpr std::size_t most_past = 24;
-    constexpr std::size_t most_samples = 12;
-    list.add_kernel("kernel-past", most_samples,
-                    {.centres = 128,
-                     .memory = 1000,
-                     .past_inputs = std::min(most_samples, most_past / network.inputs)});
+    list.add_kernel(
+        "kernel-past", samples_of_the_past,
+        {.centres = 128,
+         .memory = 1000,
+         .past_inputs = std::min(samples_of_the_past, numbers_of_the_past / network.inputs)});
   }
   if (has_inputs) list.add_linear("rls", true, 0, 1);
   if (options.lags >= 1) list.add_linear("ar1", false, 1, 10);

@@ -111,7 +111,9 @@ struct Case {
   bool has_covariance() const { return footprint(options).covariance_blocks > 0; }
   bool mixture() const { return std::holds_alternative<Algorithm2>(options.rule); }
   bool automatic() const { return std::holds_alternative<Auto>(options.rule); }
+  bool kernel() const { return std::holds_alternative<Kernel>(options.rule); }
   bool remembers() const {
+    if (kernel() && !scaled) return std::get<Kernel>(options.rule).past_inputs > 0;
     return !level() && (scaled || takes_raw_data(options.rule) || options.lags > 0 ||
                         options.network.cell != Cell::feedforward);
   }
@@ -254,6 +256,11 @@ std::vector<Case> cases() {
   }
   all.push_back({"ekf_lagged_identity_scaled", {identity, Ekf{}, 2}, true});
   all.push_back({"rls_lagged", {two, Rls{}, 3}});
+
+  const Kernel small{.centres = 12, .memory = 32, .renewal = 20, .past_inputs = 2};
+  all.push_back({"kernel", {plain, small}});
+  all.push_back({"kernel_without_past_d2", {two, Kernel{}}});
+  all.push_back({"kernel_lagged_scaled", {plain, small, 3}, true});
 
   all.push_back({"auto", {plain, Auto{}}});
   all.push_back({"auto_d2", {two, Auto{.experts = 6}}});
@@ -568,7 +575,8 @@ TEST_P(Contract, ResetGoesBackToTheStart) {
 TEST_P(Contract, SeedsDecide) {
   const auto expected = run(*learner, stream);
   EXPECT_TRUE(same(run(*GetParam().make(), stream), expected));
-  if (is_baseline(GetParam().options.rule)) return;  // nothing random about them
+  // Nothing is random about them.
+  if (is_baseline(GetParam().options.rule) || GetParam().kernel()) return;
   const auto different = run(*GetParam().make(2), stream);
   if (!GetParam().automatic()) {  // whose networks wait for the first targets
     EXPECT_FALSE(same_bits(different[0].prediction, expected[0].prediction));
