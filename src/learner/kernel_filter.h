@@ -1,13 +1,23 @@
 // Recursive least squares on the features of a kernel.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <vector>
 
+#include "core/cloned.h"
 #include "learner/kernel_likelihood.h"
 #include "update/covariance.h"
 
 namespace kalstream {
+
+/// The most samples that choose_centres() looks at.
+inline constexpr std::size_t most_candidates = 384;
+
+/// At most so many of these samples (n × inputs), scaled by the lengths: each is the one that those
+/// before explain least (pivoted Cholesky), as long as they leave something of it.
+std::vector<double> choose_centres(const KernelShape& shape, std::size_t n,
+                                   std::span<const double> samples, std::size_t most);
 
 /// d̂ = Wf(x) on the Nyström features of a kernel with centres Z:
 ///
@@ -17,15 +27,10 @@ namespace kalstream {
 /// the features leave out of the kernel counts as noise (the model known as FITC).
 class KernelFilter {
  public:
-  /// Without centres it is a linear model.
-  KernelFilter(const KernelShape& shape, std::size_t outputs, std::size_t most_centres);
+  /// For these centres, as choose_centres() gives them. Without any it is a linear model.
+  KernelFilter(const KernelShape& shape, std::size_t outputs, std::vector<double> centres);
 
-  /// How many rows begin() chooses centres from, at most.
-  static constexpr std::size_t most_candidates = 384;
-
-  /// Begins anew with this shape, and centres out of these rows (n × inputs): each is the one that
-  /// those before explain least (pivoted Cholesky).
-  void begin(const KernelShape& shape, std::size_t n, std::span<const double> rows);
+  std::unique_ptr<KernelFilter> clone() const { return std::make_unique<KernelFilter>(*this); }
   std::size_t centres() const { return centres_; }
 
   /// d̂ of x.
@@ -35,22 +40,21 @@ class KernelFilter {
   /// Learns the target of the x of the last predict(). Applied, or nothing has changed.
   StepStatus learn(std::span<const double> d);
   double covariance_trace() const { return P_.trace(); }
-  void exchange(Archive& archive);
+  /// A filter of so many centres at most, to a snapshot or from one.
+  static void exchange(Archive& archive, Cloned<KernelFilter>& filter, std::size_t inputs,
+                       std::size_t outputs, std::size_t most_centres);
 
  private:
   double kernel(const double* a, const double* b) const;  // of scaled inputs
-  void set_shape(const KernelShape& shape);               // leaves no centre
   void factorise();                                       // k(Z, Z)
   std::span<double> row_of_L(std::size_t j) {
     return std::span(L_).subspan(j * (j + 1) / 2, j + 1);
   }
-  void scale(std::span<const double> x, double* to) const;
   void multiply();
 
-  std::size_t inputs_, outputs_;
-  std::size_t centres_ = 0;
   KernelShape shape_;
-  double amplitude2_ = 0, root_linear_ = 0, noise_ = 0;
+  std::size_t inputs_, centres_;
+  double amplitude2_, root_linear_, noise_;
   std::vector<double> inverse_length_;
   std::vector<double> Z_;  // centres × inputs, scaled
   std::vector<double> L_;  // lower triangle, row after row, with 1/L_jj on the diagonal

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <new>
+#include <utility>
 
 #include "core/archive.h"
 #include "core/denormals.h"
@@ -40,8 +42,7 @@ KernelLearner::KernelLearner(std::size_t inputs, std::size_t outputs, const Kern
       width_(seen_inputs_ + outputs),
       rule_(rule),
       likelihood_(seen_inputs_, outputs),
-      filters_{KernelFilter(likelihood_.shape(), outputs, rule.centres),
-               KernelFilter(likelihood_.shape(), outputs, rule.centres)},
+      filter_(std::make_unique<KernelFilter>(likelihood_.shape(), outputs, std::vector<double>())),
       renewal_at_(first_renewal),
       rows_(rule.memory * width_),
       seen_(seen_inputs_),
@@ -62,7 +63,7 @@ bool KernelLearner::bring_up_to_date(std::span<const double> x) {
   if (!is_usable(x)) return false;
   if (predicted_ && std::ranges::equal(x, std::span(seen_).first(inputs_))) return true;
   std::ranges::copy(x, seen_.begin());
-  std::ranges::copy(filter().predict(seen_), d_hat_.begin());
+  std::ranges::copy(filter_->predict(seen_), d_hat_.begin());
   predicted_ = true;
   return true;
 }
@@ -75,7 +76,7 @@ std::span<const double> KernelLearner::predict(std::span<const double> x) {
 std::span<const double> KernelLearner::spread() {
   const FlushDenormals guard;
   if (!predicted_) return {};
-  std::ranges::fill(spread_, std::sqrt(filter().relative_variance()));
+  std::ranges::fill(spread_, std::sqrt(filter_->relative_variance()));
   return spread_;
 }
 
@@ -84,7 +85,7 @@ std::span<const double> KernelLearner::forecast_next(std::span<const double> x) 
   if (!is_usable(x)) return no_prediction_;
   predicted_ = false;
   std::ranges::copy(x, ahead_.begin());
-  std::ranges::copy(filter().predict(ahead_), d_hat_.begin());
+  std::ranges::copy(filter_->predict(ahead_), d_hat_.begin());
   std::shift_right(ahead_.begin(), ahead_.end(), static_cast<std::ptrdiff_t>(inputs_));
   return d_hat_;
 }
@@ -92,7 +93,7 @@ std::span<const double> KernelLearner::forecast_next(std::span<const double> x) 
 StepReport KernelLearner::learn(std::span<const double> x, std::span<const double> d) {
   const FlushDenormals guard;
   if (d.size() != outputs() || !all_usable(d) || !bring_up_to_date(x)) return refusal(*this);
-  const StepStatus status = filter().learn(d);
+  const StepStatus status = filter_->learn(d);
   const std::span<float> row = row_of(learnt_++);
   const auto narrow = [](double v) { return static_cast<float>(std::clamp(v, -largest, largest)); };
   std::ranges::transform(d, std::ranges::transform(seen_, row.begin(), narrow).out, narrow);
@@ -104,7 +105,7 @@ StepReport KernelLearner::learn(std::span<const double> x, std::span<const doubl
           .experts = 1,
           .applied = applied ? 1U : 0U,
           .rejected = applied ? 0U : 1U,
-          .covariance_trace = filter().covariance_trace(),
+          .covariance_trace = filter_->covariance_trace(),
           .weights = {}};
 }
 
@@ -114,7 +115,7 @@ StepReport KernelLearner::advance(std::span<const double> x) {
   move_on();
   return {.status = StepStatus::missing,
           .experts = 1,
-          .covariance_trace = filter().covariance_trace(),
+          .covariance_trace = filter_->covariance_trace(),
           .weights = {}};
 }
 
@@ -136,8 +137,7 @@ std::span<const double> KernelLearner::recall(std::uint64_t sample) {
 
 // So many of the samples in memory, or all: drawn at random, none of them twice.
 KernelLearner::Drawn KernelLearner::draw(std::size_t n) {
-  Batch& to = batch_of_thread(KernelFilter::most_candidates * seen_inputs_,
-                              KernelFilter::most_candidates * outputs());
+  Batch& to = batch_of_thread(most_candidates * seen_inputs_, most_candidates * outputs());
   const std::size_t all = remembered();
   n = std::min(n, all);
   Rng rng(learnt_);
@@ -166,30 +166,39 @@ void KernelLearner::climb() {
 // Half as many samples again from one renewal to the next.
 void KernelLearner::renew() {
   const std::uint64_t oldest = learnt_ - remembered();
-  if (!is_renewing_ && learnt_ >= renewal_at_) {
+  if (!next_ && learnt_ >= renewal_at_) {
     renewal_at_ = learnt_ + std::min<std::uint64_t>(learnt_ / 2, rule_.renewal);
-    const Drawn drawn = draw(KernelFilter::most_candidates);
-    next().begin(likelihood_.shape(), drawn.n, drawn.x);
     learnt_again_ = oldest;
-    is_renewing_ = true;
+    make_next();
   }
-  if (!is_renewing_) return;
+  if (!next_) return;
   learnt_again_ = std::max(learnt_again_, oldest);
   for (std::size_t k = 0; k < again_with_each && learnt_again_ < learnt_; ++k) {
     const std::span<const double> sample = recall(learnt_again_++);
-    next().predict(sample.first(seen_inputs_));
-    next().learn(sample.subspan(seen_inputs_));
+    next_->predict(sample.first(seen_inputs_));
+    next_->learn(sample.subspan(seen_inputs_));
   }
   if (learnt_again_ < learnt_) return;
-  at_work_ = 1 - at_work_;
-  is_renewing_ = false;
+  filter_.swap(next_);
+  next_.reset();
+}
+
+void KernelLearner::make_next() {
+  try {
+    const Drawn drawn = draw(most_candidates);
+    next_ = std::make_unique<KernelFilter>(
+        likelihood_.shape(), outputs(),
+        choose_centres(likelihood_.shape(), drawn.n, drawn.x, rule_.centres));
+  } catch (const std::bad_alloc&) {  // the filter that there is stays for now
+  }
 }
 
 void KernelLearner::reset() {
   likelihood_.reset();
-  filter().begin(likelihood_.shape(), 0, {});
+  filter_ = std::make_unique<KernelFilter>(likelihood_.shape(), outputs(), std::vector<double>());
+  next_.reset();
   std::ranges::fill(seen_, 0.0);
-  is_renewing_ = predicted_ = false;
+  predicted_ = false;
   renewal_at_ = first_renewal;
   samples_ = learnt_ = learnt_again_ = 0;
 }
@@ -199,13 +208,20 @@ void KernelLearner::exchange(Archive& archive) {
   archive.count(samples_);
   archive.count(learnt_, samples_);
   archive.count(renewal_at_);
-  archive.flag(is_renewing_);
+  bool is_renewing = next_ != nullptr;
+  archive.flag(is_renewing);
   archive.count(learnt_again_, learnt_);
   for (std::uint64_t k = learnt_ - remembered(); k < learnt_; ++k) archive.run(row_of(k));
   archive.run(seen_, Archive::usable);
   likelihood_.exchange(archive);
-  filter().exchange(archive);
-  if (is_renewing_) next().exchange(archive);
+  const auto exchange_filter = [&](Cloned<KernelFilter>& filter) {
+    KernelFilter::exchange(archive, filter, seen_inputs_, outputs(), rule_.centres);
+  };
+  exchange_filter(filter_);
+  if (is_renewing)
+    exchange_filter(next_);
+  else
+    next_.reset();
   if (archive.reading()) predicted_ = false;
 }
 

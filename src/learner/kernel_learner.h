@@ -1,9 +1,9 @@
 // A sparse Gaussian process as an online learner.
 #pragma once
 
-#include <array>
 #include <vector>
 
+#include "core/cloned.h"
 #include "kalstream/learner.h"
 #include "kalstream/rules/kernel.h"
 #include "learner/kernel_filter.h"
@@ -13,7 +13,8 @@ namespace kalstream {
 
 /// A KernelFilter, and the one that will take its place. All that a sample costs is done with that
 /// sample, in bounded time: one step up the likelihood now and then, the choice of new centres, a
-/// few samples learnt again.
+/// few samples learnt again. Making a new filter allocates; where there is no memory for it, the
+/// old one stays.
 class KernelLearner final : public Learner {
  public:
   /// For standardised inputs and targets.
@@ -23,7 +24,7 @@ class KernelLearner final : public Learner {
   std::size_t outputs() const override { return d_hat_.size(); }
   std::uint64_t samples() const override { return samples_; }
   LearnerState state() const override {
-    return {.covariance_trace = filter().covariance_trace(), .weights = {}};
+    return {.covariance_trace = filter_->covariance_trace(), .weights = {}};
   }
   std::span<const double> predict(std::span<const double> x) override;
   std::span<const double> spread() override;
@@ -36,7 +37,7 @@ class KernelLearner final : public Learner {
   void exchange(Archive& archive) override;
 
   const KernelShape& shape() const { return likelihood_.shape(); }
-  std::size_t centres() const { return filter().centres(); }
+  std::size_t centres() const { return filter_->centres(); }
 
  private:
   bool is_usable(std::span<const double> x) const;
@@ -51,9 +52,7 @@ class KernelLearner final : public Learner {
   std::span<const double> recall(std::uint64_t sample);
   void climb();
   void renew();
-  KernelFilter& filter() { return filters_[at_work_]; }
-  const KernelFilter& filter() const { return filters_[at_work_]; }
-  KernelFilter& next() { return filters_[1 - at_work_]; }
+  void make_next();
   std::span<float> row_of(std::uint64_t sample) {
     return std::span(rows_).subspan(sample % rule_.memory * width_, width_);
   }
@@ -63,13 +62,12 @@ class KernelLearner final : public Learner {
   std::size_t width_;        // of a row in memory: seen inputs, targets
   Kernel rule_;
   KernelLikelihood likelihood_;
-  std::array<KernelFilter, 2> filters_;
-  std::size_t at_work_ = 0;  // which of them; the other is being renewed, or waits
-  bool is_renewing_ = false;
+  Cloned<KernelFilter> filter_;
+  Cloned<KernelFilter> next_;  // which will take its place, if there is one
   std::uint64_t samples_ = 0;
   std::uint64_t learnt_ = 0;        // of them, with a target
   std::uint64_t renewal_at_ = 0;    // the next one begins with this sample
-  std::uint64_t learnt_again_ = 0;  // samples that next() knows, or that were forgotten meanwhile
+  std::uint64_t learnt_again_ = 0;  // samples that next_ knows, or that were forgotten meanwhile
   std::vector<float> rows_;         // of the samples in memory, standardised: no more digits count
   std::vector<double> seen_;        // the inputs of the last prediction, then those before
   std::vector<double> ahead_;       // the same of a forecast

@@ -95,8 +95,7 @@ TEST(Kernel, IsTheGaussianProcessWhereEverySampleIsACentre) {
   const Vector x = normals(rng, n * 3);
   const Vector d = normals(rng, n * 2);
   const KernelShape shape = some_shape();
-  KernelFilter filter(shape, 2, n);
-  filter.begin(shape, n, x);
+  KernelFilter filter(shape, 2, choose_centres(shape, n, x, n));
   ASSERT_EQ(filter.centres(), n);
   for (std::size_t t = 0; t < n; ++t) {
     filter.predict(std::span(x).subspan(3 * t, 3));
@@ -122,11 +121,9 @@ TEST(Kernel, CentresAreFewWhereFewExplainAll) {
   Rng rng(7);
   KernelShape smooth(1);
   smooth.log = {std::log(20.0), 0, -3, -3};
-  KernelFilter filter(smooth, 1, 100);
-  const Vector x = normals(rng, 200);
-  filter.begin(smooth, 200, x);
-  EXPECT_LT(filter.centres(), 10U);
-  EXPECT_GT(filter.centres(), 1U);
+  const std::size_t centres = choose_centres(smooth, 200, normals(rng, 200), 100).size();
+  EXPECT_LT(centres, 10U);
+  EXPECT_GT(centres, 1U);
 }
 
 TEST(Kernel, InputsWithoutASayGetLongLengths) {
