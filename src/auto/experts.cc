@@ -5,6 +5,7 @@
 
 #include "core/layout.h"
 #include "learner/footprint.h"
+#include "learner/kernel_learner.h"
 #include "learner/parts.h"
 
 namespace kalstream {
@@ -227,6 +228,8 @@ std::vector<ExpertPlan> plan_experts(const Auto& options, const NetworkOptions& 
 
 std::unique_ptr<Learner> make_expert(const ExpertPlan& plan) {
   if (!plan.has_network()) return nullptr;
+  if (const auto* kernel = std::get_if<Kernel>(&plan.rule))  // what it sees is standardised
+    return std::make_unique<KernelLearner>(plan.network.inputs, plan.network.outputs, *kernel);
   return make_learner({.network = plan.network, .rule = plan.rule});
 }
 

@@ -1,6 +1,7 @@
 #include "kalstream/rules/kernel.h"
 
 #include "learner/kernel_learner.h"
+#include "learner/parts.h"
 #include "rules/rule.h"
 
 namespace kalstream {
@@ -49,9 +50,15 @@ const RuleInfo<Kernel>& Kernel::info() {
                  &o.past_inputs, at_most_1000},
             };
           },
-      .network_learner = [](const NetworkOptions& network, const Loss&,
-                            const Kernel& rule) -> std::unique_ptr<Learner> {
-        return std::make_unique<KernelLearner>(network.inputs, network.outputs, rule);
+      .check_all =
+          [](const LearnerOptions& o, const Kernel&) {
+            require(o.network.inputs + o.lags >= 1, "lags", "at least 1 without inputs");
+          },
+      .whole_learner = [](const LearnerOptions& o, const Kernel& rule) -> std::unique_ptr<Learner> {
+        const NetworkOptions network = network_inside(o);
+        auto kernel = std::make_unique<KernelLearner>(network.inputs, network.outputs, rule);
+        return make_lagged(make_scaled(std::move(kernel), OutputActivation::identity, o.lags),
+                           o.network.inputs, o.lags);
       },
       .footprint = footprint_of,
   };

