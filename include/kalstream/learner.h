@@ -27,8 +27,9 @@ struct Recipe {
 ///     auto report = learner->learn(x, d);        // or advance(x) when the target is missing
 ///
 /// After construction predict, learn, advance and forecasts neither allocate nor throw, and nothing
-/// prints; but learning with `auto` allocates when it looks for a period or an expert for series
-/// wakes up for the first time, and does without where there is no memory. A sample that cannot be used (wrong size, not finite, inputs beyond ±1e100, and so
+/// prints; but learning allocates with `kernel` when the kernel is renewed, and with `auto` then,
+/// when it looks for a period and when an expert wakes up. Both do without where there is no
+/// memory. A sample that cannot be used (wrong size, not finite, inputs beyond ±1e100, and so
 /// targets that are scaled or become inputs) leaves the learner as it was and is reported.
 class Learner {
  public:

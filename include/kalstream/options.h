@@ -19,6 +19,7 @@
 #include "kalstream/rules/baselines.h"
 #include "kalstream/rules/first_order.h"
 #include "kalstream/rules/kalman.h"
+#include "kalstream/rules/kernel.h"
 #include "kalstream/rules/parallel_ekf.h"
 #include "kalstream/schedule.h"
 
@@ -64,7 +65,7 @@ struct NetworkOptions {
 };
 
 /// The training rules there are, each with options of its own.
-using Rule = std::variant<Sgd, RmsProp, Adam, Ekf, Dekf, Iekf, Algorithm1, Algorithm2, ParallelEkf,
+using Rule = std::variant<Sgd, RmsProp, Adam, Ekf, Dekf, Iekf, Algorithm1, Algorithm2, ParallelEkf, Kernel,
                           Rls, Ar, Naive, Mean, Auto>;
 
 /// Rls, Ar, Naive or Mean: for a network to beat.

@@ -211,7 +211,7 @@ void AutoLearner::learn_blend(std::span<const double> d) {
   }
 }
 
-// After a change what was learnt by heart is forgotten, and experts without replay go on and adapt;
+// After a change what was learnt by heart is forgotten, and all other experts go on and adapt;
 // after a disturbance all start over.
 void AutoLearner::look_for_change() {
   const double error = squared_error();
@@ -223,7 +223,7 @@ void AutoLearner::look_for_change() {
   memory_.keep(kept_after_a_change);
   follow_roster(roster_.wake_all());
   start_over_from_memory(
-      [&](const Expert& e) { return sign == Alarm::Sign::over || e.plan.replays > 0; });
+      [&](const Expert& e) { return sign == Alarm::Sign::over || e.plan.knows_by_heart(); });
   for (Blend& blend : blends_) blend.become_open();
 }
 

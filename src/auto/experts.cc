@@ -5,6 +5,7 @@
 
 #include "core/layout.h"
 #include "learner/footprint.h"
+#include "learner/kernel_learner.h"
 #include "learner/parts.h"
 
 namespace kalstream {
@@ -20,6 +21,11 @@ std::size_t units(NetworkOptions n, std::size_t most_weights) {
 /// Inputs that networks see of a wide stream, in which each of them adds to the weights of every
 /// unit.
 constexpr std::size_t most_inputs_of_networks = 32;
+
+/// What the kernel on the past sees of it: so many targets, and as many inputs as have lengths that
+/// can be learnt.
+constexpr std::size_t samples_of_the_past = 12;
+constexpr std::size_t numbers_of_the_past = 24;
 
 /// A network under one covariance, r = floor + factor·HPHᵀ.
 struct Net {
@@ -90,6 +96,15 @@ class Planner {
     add(std::move(plan));
   }
 
+  // A kernel, which has a linear part.
+  void add_kernel(const char* name, std::size_t lags, const Kernel& rule) {
+    ExpertPlan plan{.name = name, .lags = lags};
+    plan.network = linear_network(network_.inputs, network_.outputs);
+    plan.rule = rule;
+    plan.may_sleep = true;
+    add(std::move(plan));
+  }
+
   void add_linear(const char* name, bool sees_inputs, std::size_t lags, double covariance) {
     ExpertPlan plan{.name = name, .sees_inputs = sees_inputs, .lags = lags};
     plan.network = linear_network(network_.inputs, network_.outputs);
@@ -118,7 +133,7 @@ class Planner {
   void add(ExpertPlan plan) {
     plan.sees_inputs = plan.sees_inputs && has_inputs();
     plan.lags = std::min(plan.lags, most_lags_);
-    const bool sees_all = plan.network.hidden == 0 && plan.lags == 0;
+    const bool sees_all = plan.network.hidden == 0 && plan.lags == 0 && !plan.is_kernel();
     const std::size_t inputs = sees_all ? network_.inputs : sight_.of_inputs(plan.replays > 0);
     plan.sees_chosen = plan.sees_inputs && !sees_all && sight_.is_wide();
     plan.first = !plan.sees_inputs  ? sight_.past_targets()
@@ -189,6 +204,15 @@ std::vector<ExpertPlan> plan_experts(const Auto& options, const NetworkOptions& 
     list.add_full_ekf("ekf-open", {5.0, 5.0, {}});
   }
 
+  if (has_inputs) {
+    list.add_kernel("kernel", 0, {.centres = 256, .memory = 2000});
+    list.add_kernel("kernel-recent", 0, {.centres = 128, .memory = 400, .renewal = 200});
+    list.add_kernel(
+        "kernel-past", samples_of_the_past,
+        {.centres = 128,
+         .memory = 1000,
+         .past_inputs = std::min(samples_of_the_past, numbers_of_the_past / network.inputs)});
+  }
   if (has_inputs) list.add_linear("rls", true, 0, 1);
   if (options.lags >= 1) list.add_linear("ar1", false, 1, 10);
   if (options.lags >= 4) list.add_linear("ar4", false, 4, 100);
@@ -204,6 +228,8 @@ std::vector<ExpertPlan> plan_experts(const Auto& options, const NetworkOptions& 
 
 std::unique_ptr<Learner> make_expert(const ExpertPlan& plan) {
   if (!plan.has_network()) return nullptr;
+  if (const auto* kernel = std::get_if<Kernel>(&plan.rule))  // what it sees is standardised
+    return std::make_unique<KernelLearner>(plan.network.inputs, plan.network.outputs, *kernel);
   return make_learner({.network = plan.network, .rule = plan.rule});
 }
 

@@ -55,6 +55,9 @@ struct ExpertPlan {
   bool has_network() const {
     return !std::holds_alternative<Naive>(rule) && !std::holds_alternative<Mean>(rule);
   }
+  bool is_kernel() const { return std::holds_alternative<Kernel>(rule); }
+  /// Has samples of the past before it, which are of no use any more once the stream has changed.
+  bool knows_by_heart() const { return replays > 0 || is_kernel(); }
 };
 
 /// The experts for a stream of this kind, in the order of the blend's weights: the most useful

@@ -56,6 +56,9 @@ std::vector<Golden> goldens() {
           {"v6_ekf_huber", {{one, Ekf{}, 0, {.kind = Loss::Kind::huber}}}},
           {"v6_adam_quantile_lagged",
            {{simple, Adam{}, 2, {.kind = Loss::Kind::quantile, .quantile = 0.8}}, true}},
+          {"v6_kernel",
+           {{two, Kernel{.centres = 8, .memory = 32, .renewal = 20, .past_inputs = 1}}},
+           1e-4},
           // In single precision vector units differ sooner.
           {"v6_ekf_single", {{two, Ekf{.single_precision = true}}}, 1e-4},
           {"v6_auto", {{one, Auto{.experts = 2, .lags = 2}}}, 1e-4},

@@ -1,0 +1,176 @@
+#include "learner/kernel_filter.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "core/archive.h"
+#include "kernels/kernels.h"
+
+namespace kalstream {
+namespace {
+
+using kernels::active;
+using kernels::width;
+
+constexpr double jitter = 1e-6;         // of a², on the diagonal of k(Z, Z)
+constexpr double least_rest = 1e-5;     // of a²: a row that others explain to this is no centre
+constexpr double process_noise = 1e-7;  // of weights of variance 1: more than what is rounded off P
+
+double kernel_of_scaled(double amplitude2, std::size_t inputs, const double* a, const double* b) {
+  double distance = 0;
+  for (std::size_t i = 0; i < inputs; ++i) distance += (a[i] - b[i]) * (a[i] - b[i]);
+  return amplitude2 * std::exp(-0.5 * distance);
+}
+
+std::vector<double> inverse_lengths(const KernelShape& shape) {
+  std::vector<double> all(shape.inputs());
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = shape.inverse_length(i);
+  return all;
+}
+
+}  // namespace
+
+std::vector<double> choose_centres(const KernelShape& shape, std::size_t n,
+                                   std::span<const double> samples, std::size_t most) {
+  const std::size_t inputs = shape.inputs();
+  const double a2 = shape.amplitude2();
+  const std::vector<double> scale = inverse_lengths(shape);
+  std::vector<double> scaled(n * inputs);
+  for (std::size_t k = 0; k < scaled.size(); ++k) scaled[k] = samples[k] * scale[k % inputs];
+  most = std::min(n, most);
+  std::vector<double> factor(n * most);            // L⁻¹k(Z, x) of each sample
+  std::vector<double> rest(n, a2 * (1 + jitter));  // k(x, x) − ‖L⁻¹k(Z, x)‖²; 0 for a centre
+  std::vector<double> centres;
+  for (std::size_t j = 0; j < most; ++j) {
+    const auto pivot = static_cast<std::size_t>(std::ranges::max_element(rest) - rest.begin());
+    if (rest[pivot] < least_rest * a2) break;
+    const double* centre = &scaled[pivot * inputs];
+    centres.insert(centres.end(), centre, centre + inputs);
+    const double root = std::sqrt(rest[pivot]);
+    rest[pivot] = 0;
+    for (std::size_t r = 0; r < n; ++r) {
+      if (rest[r] == 0) continue;
+      double* row = &factor[r * most];
+      row[j] = (kernel_of_scaled(a2, inputs, &scaled[r * inputs], centre) -
+                active().dot(j, row, &factor[pivot * most])) /
+               root;
+      rest[r] = std::max(rest[r] - row[j] * row[j], 0.0);
+    }
+  }
+  return centres;
+}
+
+KernelFilter::KernelFilter(const KernelShape& shape, std::size_t outputs,
+                           std::vector<double> centres)
+    : shape_(shape),
+      inputs_(shape.inputs()),
+      centres_(centres.size() / inputs_),
+      amplitude2_(shape.amplitude2()),
+      root_linear_(std::sqrt(shape.linear())),
+      noise_(shape.noise()),
+      inverse_length_(inverse_lengths(shape)),
+      Z_(std::move(centres)),
+      L_(centres_ * (centres_ + 1) / 2),
+      P_({{{.offset = 0, .length = 1 + inputs_ + centres_}}}, 1, 1, Precision::single),
+      W_(outputs, AlignedVector(1 + inputs_ + centres_)),
+      W_new_(W_.front().size()),
+      x_(inputs_),
+      f_(W_new_.size()),
+      d_hat_(outputs) {
+  factorise();
+  P_.reset(1);
+}
+
+double KernelFilter::kernel(const double* a, const double* b) const {
+  return kernel_of_scaled(amplitude2_, inputs_, a, b);
+}
+
+void KernelFilter::factorise() {
+  for (std::size_t j = 0; j < centres_; ++j) {
+    const std::span<double> L = row_of_L(j);
+    double rest = amplitude2_ * (1 + jitter);
+    for (std::size_t c = 0; c < j; ++c) {
+      const auto other = row_of_L(c);
+      L[c] =
+          (kernel(&Z_[j * inputs_], &Z_[c * inputs_]) - active().dot(c, L.data(), other.data())) *
+          other[c];
+      rest -= L[c] * L[c];
+    }
+    L[j] = 1 / std::sqrt(std::max(rest, jitter * amplitude2_));
+  }
+}
+
+std::span<const double> KernelFilter::predict(std::span<const double> x) {
+  multiplied_ = false;
+  for (std::size_t i = 0; i < inputs_; ++i) x_[i] = x[i] * inverse_length_[i];
+  f_[0] = 1;
+  for (std::size_t i = 0; i < inputs_; ++i) f_[1 + i] = root_linear_ * x[i];
+  double* phi = &f_[1 + inputs_];
+  double left_out = amplitude2_;
+  for (std::size_t j = 0; j < centres_; ++j) {
+    const auto L = row_of_L(j);
+    phi[j] = (kernel(x_.data(), &Z_[j * inputs_]) - active().dot(j, L.data(), phi)) * L[j];
+    left_out -= phi[j] * phi[j];
+  }
+  noise_of_x_ = noise_ + std::max(left_out, 0.0);
+  for (std::size_t o = 0; o < W_.size(); ++o)
+    d_hat_[o] = active().dot(f_.size(), f_.data(), W_[o].data());
+  return d_hat_;
+}
+
+// Pf and fᵀPf, of f divided by the root of the noise: a sample of noise 1.
+void KernelFilter::multiply() {
+  if (multiplied_) return;
+  const double root = std::sqrt(noise_of_x_);
+  for (double& f : f_) f /= root;
+  P_.multiply(f_);
+  multiplied_ = true;
+}
+
+double KernelFilter::relative_variance() {
+  multiply();
+  const double S = P_.S(P_.groups()[0])[0];
+  return noise_of_x_ / noise_ * (1 + (S > 0 ? std::min(S, 1e12) : 0));
+}
+
+StepStatus KernelFilter::learn(std::span<const double> d) {
+  multiply();
+  multiplied_ = false;
+  const BlockGroup& g = P_.groups()[0];
+  std::array<double, width> e{};
+  std::array<double, width> u{};
+  int faults = active().factor(1, e.data(), 1, 0, -1, P_.S(g).data(), u.data());
+  double trace = 0;
+  if (faults == 0) faults = P_.propose(g, P_.S(g), process_noise, trace);
+  if (faults != 0) return StepStatus::rejected_covariance;
+  const double inverse_root = P_.S(g)[0];  // 1/√(fᵀPf + 1)
+  const double root = std::sqrt(noise_of_x_);
+  for (std::size_t o = 0; o < W_.size(); ++o) {
+    u.fill((d[o] - d_hat_[o]) / root * inverse_root);
+    if (P_.move(g, u, W_[o], W_new_)) std::swap(W_[o], W_new_);
+  }
+  P_.accept(trace);
+  return StepStatus::applied;
+}
+
+void KernelFilter::exchange(Archive& archive, Cloned<KernelFilter>& filter, std::size_t inputs,
+                            std::size_t outputs, std::size_t most_centres) {
+  KernelShape shape = filter ? filter->shape_ : KernelShape(inputs);
+  std::vector<double> centres = filter ? filter->Z_ : std::vector<double>();
+  archive.numbers(shape.log, [](double v) { return std::abs(v) <= KernelShape::most; });
+  std::size_t n = centres.size() / inputs;
+  archive.count(n, most_centres);
+  if (archive.reading()) {
+    archive.require(n * inputs * sizeof(double) <= archive.left());
+    centres.resize(n * inputs);
+  }
+  archive.run(centres, Archive::usable);
+  if (archive.reading())
+    filter = std::make_unique<KernelFilter>(shape, outputs, std::move(centres));
+  filter->P_.exchange(archive);
+  for (AlignedVector& W : filter->W_) archive.numbers(W, Archive::usable);
+}
+
+}  // namespace kalstream
