@@ -76,7 +76,7 @@ class Hostile:
 class Server:
     def __init__(self, program, folder):
         self.process = subprocess.Popen([program, "serve", "--store", os.path.join(folder, "store"), "--port", "0",
-                                         "--learner", "rls", "--max-connections", "2000", "--quiet"],
+                                         "--learner", "rls", "--max-connections", "2000", "--max-rate", "1000000", "--quiet"],
                                         stderr=subprocess.PIPE, text=True)
         self.port = int(re.search(r":(\d+)/$", self.process.stderr.readline().strip())[1])
         self.listeners = []

@@ -13,22 +13,18 @@
 #include "schema/timestamp.h"
 
 namespace kalstream {
-namespace {
-
-/// Describes a learner in words, to be compared with another one. The number of threads is left
-/// out: it changes no answer.
-std::string text_of(const Recipe& recipe) {
-  std::string text = name_of(recipe.options.rule);
-  if (recipe.scaled) text += " scaled";
-  for (const Setting& s : settings_of(recipe.options))
+// In words, to be compared with another one. The number of threads is left out: it changes no
+// answer.
+std::string Engine::recipe_text() const {
+  std::string text = name_of(recipe_->options.rule);
+  if (recipe_->scaled) text += " scaled";
+  for (const Setting& s : settings_of(recipe_->options))
     if (s.key != "threads") text += ' ' + s.key + '=' + s.value;
-  return text + " seed=" + std::to_string(recipe.options.network.seed);
+  return text + " seed=" + std::to_string(recipe_->options.network.seed);
 }
 
-}  // namespace
-
 void Engine::require_same_learner(const std::string& there) const {
-  const std::string here = text_of(*recipe_);
+  const std::string here = recipe_text();
   if (there == here) return;
   throw SnapshotError(
       "its learner is another than the options say; use the same options as before, "
@@ -43,7 +39,7 @@ void Engine::exchange(Archive& archive) {
   if (!is_settled) return;
   Schema fields = schema();
   fields.exchange(archive);
-  std::string learner = archive.reading() ? "" : text_of(*recipe_);
+  std::string learner = archive.reading() ? "" : recipe_text();
   archive.text(learner);
   if (archive.reading()) go_on(std::move(fields), learner);
   scores_->exchange(archive);

@@ -185,7 +185,9 @@ const std::vector<Api::Route>& Api::table() {
        }},
       {"GET", "/api/v1/streams",
        [](Api& api, const Exchange& exchange) {
-         exchange->answer(json(api.boards_.streams_json()));
+         const std::size_t limit = number(exchange->request(), "limit", 1000, 1, 10'000);
+         api.later(exchange, [&boards = api.boards_, after = value(exchange->request(), "after"),
+                              limit] { return json(boards.streams_json(after, limit)); });
        }},
       {"GET", "/api/v1/streams/{name}",
        [](Api& api, const Exchange& exchange) {

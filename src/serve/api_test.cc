@@ -204,6 +204,31 @@ TEST_F(ThreadsServeApi, KeysMayBeAnything) {
   EXPECT_EQ(status("DELETE", at("/models")), 400);
 }
 
+TEST_F(ThreadsServeApi, StreamsAreListedPageByPage) {
+  std::vector<std::string> names;
+  for (const char* name : {"a", "b", "B", "c-1", "c.2"}) {
+    EXPECT_EQ(status("PUT", std::string("/api/v1/streams/") + name, R"({"learner":"ar"})"), 201);
+    names.emplace_back(name);
+  }
+  std::ranges::sort(names);
+  for (const std::size_t limit : {1, 2, 5, 100}) {
+    std::vector<std::string> listed;
+    std::size_t pages = 0;
+    for (std::string after; pages < 10;) {
+      const json page = get("/api/v1/streams?limit=" + std::to_string(limit) + "&after=" + after);
+      ++pages;
+      EXPECT_EQ(page["total"], names.size());
+      for (const json& stream : page["streams"]) listed.push_back(stream["name"]);
+      if (page["next"].is_null()) break;
+      after = page["next"];
+    }
+    EXPECT_EQ(listed, names) << limit;
+    EXPECT_EQ(pages, (names.size() + limit - 1) / limit);
+  }
+  EXPECT_EQ(get("/api/v1/streams?after=zzz")["streams"].size(), 0U);
+  EXPECT_EQ(status("GET", "/api/v1/streams?limit=0"), 400);
+}
+
 TEST_F(ThreadsServeApi, EventsFollowSamples) {
   EXPECT_EQ(status("POST", at("/samples"), R"({"a":1,"target":2})"), 200);
   HttpVisitor all(door_->port());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <ranges>
 
 #include "settings/schema_json.h"
@@ -271,6 +272,9 @@ void Board::count(const Engine& engine) {
 void Board::set_status(StreamStatus status) {
   if (status.learner.empty()) status.learner = learner_;  // no model is in memory
   const std::lock_guard lock(mutex_);
+  if (std::isfinite(status.samples_per_second) &&
+      status.samples_per_second != status_.samples_per_second)
+    ++event_;
   status_ = std::move(status);
 }
 
