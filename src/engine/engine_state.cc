@@ -13,15 +13,25 @@
 #include "schema/timestamp.h"
 
 namespace kalstream {
-// In words, to be compared with another one. The number of threads is left out: it changes no
-// answer.
-std::string Engine::recipe_text() const {
-  std::string text = name_of(recipe_->options.rule);
-  if (recipe_->scaled) text += " scaled";
-  for (const Setting& s : settings_of(recipe_->options))
+namespace {
+
+/// Describes a learner in words, to be compared with another one. The number of threads is left
+/// out: it changes no answer.
+std::string text_of(const Recipe& recipe) {
+  std::string text = name_of(recipe.options.rule);
+  if (recipe.scaled) text += " scaled";
+  for (const Setting& s : settings_of(recipe.options))
     if (s.key != "threads") text += ' ' + s.key + '=' + s.value;
-  return text + " seed=" + std::to_string(recipe_->options.network.seed);
+  return text;
 }
+
+std::string seed_of(const Recipe& recipe) {
+  return " seed=" + std::to_string(recipe.options.network.seed);
+}
+
+}  // namespace
+
+std::string Engine::recipe_text() const { return text_of(*recipe_) + seed_of(*recipe_); }
 
 void Engine::require_same_learner(const std::string& there) const {
   const std::string here = recipe_text();
@@ -153,6 +163,8 @@ std::optional<CheckpointImage> Engine::image_of(const std::string& key) {
 void Engine::put_state(const std::string& key, std::span<const std::byte> state) {
   learn();
   if (!models_) throw SnapshotError("the stream is not settled: a sample has to come first");
+  if (!has_keys() && !key.empty())
+    throw SnapshotError("the stream has no keys, and one model: leave the key out");
   std::unique_ptr<StreamModel> model;
   if (is_checkpoint(state)) {
     const Checkpoint checkpoint = checkpoint_of(state);
@@ -162,6 +174,14 @@ void Engine::put_state(const std::string& key, std::span<const std::byte> state)
     model = std::make_unique<StreamModel>(load(state), options_.model);
   }
   require_width(*model);
+  const Recipe* there = model->learner().recipe();
+  if (there == nullptr || text_of(*there) != text_of(*recipe_))
+    throw SnapshotError(
+        "the model is of another learner than the stream; make a stream with its options, or take "
+        "a model of this learner\n  there: " +
+        (there == nullptr ? "unknown" : text_of(*there)) + "\n  here:  " + text_of(*recipe_));
+  // Bytes that were forged may be a model that cannot be written again.
+  model = model_of(checkpoint_of(CheckpointImage({}, key, model.get()).finish()), &options_.model);
   models_->forget(key);
   models_->put(key, std::move(model));
   models_->find(key);  // as one that is used, and has changed

@@ -69,6 +69,16 @@ std::string stream_name(const Request& request) {
   return name;
 }
 
+/// Whose model is meant: a stream with keys has one for each, any other stream has one.
+std::string model_key(const Request& request, const StreamSettings& settings) {
+  const auto key = request.value("key");
+  if (!key && !settings.fields.key.empty())
+    throw Refusal(400, "no_key", "this stream has a model for each key: say whose with key=");
+  if (key && settings.fields.key.empty())
+    throw Refusal(400, "no_keys", "this stream has no keys, and one model: leave key= out");
+  return std::string(key.value_or(""));
+}
+
 Input input_of(const Request& request) {
   const std::string& type = request.content_type;
   Input input{.at = milliseconds_now(), .body = request.body};
@@ -372,15 +382,16 @@ void Api::forecast(const Exchange& exchange) {
     otherwise = std::min(most_samples(*inputs), ModelOptions::longest_horizon);
   const std::size_t horizon =
       number(request, "horizon", otherwise, 1, ModelOptions::longest_horizon);
-  stream->foresee(value(request, "key"), horizon, inputs, exchange,
+  stream->foresee(model_key(request, stream->settings()), horizon, inputs, exchange,
                   [exchange](const Foresight& said, std::size_t outputs, const Refusal* refusal) {
                     answer(*exchange, refusal, json(forecast_json(said, outputs)));
                   });
 }
 
 void Api::snapshot(const Exchange& exchange) {
-  stream_of(exchange)->snapshot(
-      value(exchange->request(), "key"),
+  const auto stream = stream_of(exchange);
+  stream->snapshot(
+      model_key(exchange->request(), stream->settings()),
       [exchange](std::optional<Bytes> bytes, const Refusal* refusal) {
         answer(*exchange, refusal,
                {.content_type = "application/octet-stream",
@@ -393,15 +404,14 @@ void Api::put_snapshot(const Exchange& exchange) {
   if (exchange->request().content_type != "application/octet-stream")
     throw Refusal(415, "bad_type", "send the snapshot as Content-Type application/octet-stream");
   const auto stream = stream_of(exchange);
-  stream->put_model(value(exchange->request(), "key"), std::move(exchange->request().body),
-                    answer_with(exchange, {.status = 204}));
+  stream->put_model(model_key(exchange->request(), stream->settings()),
+                    std::move(exchange->request().body), answer_with(exchange, {.status = 204}));
 }
 
 void Api::forget_model(const Exchange& exchange) {
-  if (!exchange->request().value("key") && !stream_of(exchange)->settings().fields.key.empty())
-    throw Refusal(400, "no_key", "say whose model with key=");
-  stream_of(exchange)->forget_model(value(exchange->request(), "key"),
-                                    answer_with(exchange, {.status = 204}));
+  const auto stream = stream_of(exchange);
+  stream->forget_model(model_key(exchange->request(), stream->settings()),
+                       answer_with(exchange, {.status = 204}));
 }
 
 void Api::models(const Exchange& exchange) {
