@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <limits>
 
 #include "core/envelope.h"
 #include "monitor/status.h"
 #include "page/live_page.h"
+#include "serve/body_records.h"
 #include "serve/json_text.h"
 #include "serve/openapi.h"
 #include "serve/stream_folder.h"
@@ -103,6 +105,19 @@ Input input_of(const Request& request) {
         "send Content-Type application/json, application/x-ndjson (JSON lines) or text/csv");
   }
   return input;
+}
+
+/// A stream is made by its first sample: there has to be one that can be read.
+void require_sample(const std::string& name, const Input& input) {
+  BodyRecords records(name);
+  records.open(input, std::chrono::steady_clock::now());
+  std::vector<Arrival> arrivals;
+  std::string problem = "there is no sample in it";
+  for (std::size_t line = 1; records.next(arrivals, 1, {}, nullptr) != Source::Event::end; ++line) {
+    if (!arrivals.front().is_problem) return;
+    if (line == 1) problem = arrivals.front().problem;
+  }
+  throw Refusal(422, "bad_samples", problem + "; no stream was made");
 }
 
 const char* answer_type(Input::Kind kind) {
@@ -358,6 +373,7 @@ void Api::samples(const Exchange& exchange) {
   const Request& request = exchange->request();
   const std::string name = stream_name(request);
   const Input input = input_of(request);
+  if (value(request, "create") != "false" && !service_->find(name)) require_sample(name, input);
   const auto stream =
       value(request, "create") == "false" ? stream_of(exchange) : service_->find_or_make(name);
   if (!stream) throw Refusal(404, "not_found", no_more);

@@ -242,6 +242,24 @@ TEST_F(ThreadsServeApi, ASnapshotOfAnotherLearnerIsRefused) {
   EXPECT_EQ(ask("GET", at("/snapshot")).body, before);
 }
 
+// A stream is made by its first sample, not by what is none.
+TEST_F(ThreadsServeApi, WhatIsNoSampleMakesNoStream) {
+  const std::string lines = "application/x-ndjson";
+  EXPECT_EQ(status("POST", at("/samples"), "{a:1}"), 422);
+  EXPECT_EQ(status("POST", at("/samples"), ""), 415);
+  EXPECT_EQ(status("POST", at("/samples"), " "), 422);
+  EXPECT_EQ(status("POST", at("/samples"), "[]"), 422);
+  EXPECT_EQ(status("POST", at("/samples"), "[7, {\"a\":]}]"), 400);
+  EXPECT_EQ(status("POST", at("/samples"), "x\n\ny\n", lines), 422);
+  EXPECT_EQ(status("POST", at("/samples"), "a,target\n", "text/csv"), 422);
+  const HttpAnswer said = ask("POST", at("/samples"), "{a:1}");
+  EXPECT_NE(said.body.find("no stream was made"), std::string::npos) << said.body;
+  EXPECT_EQ(get("/api/v1/streams")["total"], 0);
+  EXPECT_EQ(status("POST", at("/samples"), "{\n{\"a\":1,\"target\":2}\n", lines), 200);
+  EXPECT_EQ(status("POST", at("/samples"), "{a:1}"), 200);  // answered in its place: refused
+  EXPECT_EQ(get(of_a)["refused"], 2);
+}
+
 TEST_F(ThreadsServeApi, StreamsAreListedPageByPage) {
   std::vector<std::string> names;
   for (const char* name : {"a", "b", "B", "c-1", "c.2"}) {
