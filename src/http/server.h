@@ -99,9 +99,9 @@ class Server {
   Handler handler_;
   Guard guard_;
   std::uint16_t port_ = 0;
-  std::size_t bodies_ =
-      0;  // bytes of bodies that are whole; like the next in the thread of libmicrohttpd
-  std::size_t arriving_ = 0;              // of those that are not yet
+  // Bytes of bodies that are whole, and of those that are not yet: of libmicrohttpd's thread alone.
+  std::size_t bodies_ = 0;
+  std::size_t arriving_ = 0;
   std::atomic<std::size_t> requests_{0};  // under way, but for streams of events
   std::atomic<bool> stopping_{false};
   mutable std::mutex mutex_;  // of what follows

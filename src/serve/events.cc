@@ -98,6 +98,7 @@ void Events::send_streams(const Channel& channel) {
     Told& now = told[board->name()];
     if (before != told_.end()) now = before->second;
     if (before == told_.end() || board->events() != now.status) changed.push_back(board.get());
+    if (warnings.size() > most_bytes) continue;  // in the next second, then
     const Board::News news = board->warnings(now.warnings);
     now.warnings = news.last;
     warnings += news.text;
