@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <ranges>
 
 #include "settings/schema_json.h"
 
@@ -82,11 +81,12 @@ std::vector<ShownPoint> Points::from(std::size_t k, std::size_t target) const {
 }
 
 std::size_t Points::after(std::uint64_t event) const {
-  const auto all = std::views::iota(std::size_t{0}, size());
-  return static_cast<std::size_t>(
-      std::ranges::upper_bound(all, event, {},
-                               [&](std::size_t k) { return points_[place(k)].event; }) -
-      all.begin());
+  std::size_t first = 0;
+  for (std::size_t end = size(); first < end;) {
+    const std::size_t middle = first + (end - first) / 2;
+    points_[place(middle)].event > event ? end = middle : first = middle + 1;
+  }
+  return first;
 }
 
 Board::Board(std::string name, const StreamSettings& settings, std::int64_t created,

@@ -115,7 +115,8 @@ void Events::send_streams(const Channel& channel) {
     }
   told_ = std::move(told);
   if (changed.empty() && removed.empty()) return;
-  std::ranges::rotate(changed, std::ranges::upper_bound(changed, last_told_, {}, &Board::name));
+  std::rotate(changed.begin(), std::ranges::upper_bound(changed, last_told_, {}, &Board::name),
+              changed.end());
   changed.resize(std::min(changed.size(), most_streams));
   std::string data = fmt::format("{{\"total\":{},\"streams\":[", boards.size());
   for (const Board* board : changed) {
