@@ -5,7 +5,8 @@
 
 Single samples go over 8 keep-alive connections, by wrk; batches of 1,000 over one, beside `kalstream stream` on
 the same rows; and both with 500 event streams open that hear nothing and 50 that listen to the busy stream and never
-read, beside without. What is compared is measured in pairs, in turned order every other time. Needs wrk and Python's
+read, beside without; and single samples beside 64 connections that announce 16 MiB and send a byte ten times a second.
+What is compared is measured in pairs, in turned order every other time. Needs wrk and Python's
 standard library."""
 
 import argparse
@@ -20,6 +21,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 LUA = """
@@ -41,10 +43,40 @@ def rows(count):
         yield json.dumps({**{f"x{k}": v for k, v in enumerate(x)}, "target": target})
 
 
+class Hostile:
+    """Connections that announce a large body and send it byte by byte; they come back when they are let go."""
+
+    def __init__(self, port, count):
+        self.port = port
+        self.clients = [None] * count
+        self.ends = threading.Event()
+        self.thread = threading.Thread(target=self.run)
+        self.thread.start()
+
+    def run(self):
+        while not self.ends.wait(0.1):
+            for k, client in enumerate(self.clients):
+                try:
+                    if client is None:
+                        self.clients[k] = client = socket.create_connection(("127.0.0.1", self.port))
+                        client.sendall(b"POST /api/v1/streams/single/samples HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+                                       b"Content-Type: application/json\r\nContent-Length: 16777216\r\n\r\n")
+                    client.send(b"x")
+                except OSError:
+                    self.clients[k] = None
+
+    def stop(self):
+        self.ends.set()
+        self.thread.join()
+        for client in self.clients:
+            if client is not None:
+                client.close()
+
+
 class Server:
     def __init__(self, program, folder):
         self.process = subprocess.Popen([program, "serve", "--store", os.path.join(folder, "store"), "--port", "0",
-                                         "--learner", "rls", "--max-connections", "2000", "--quiet"],
+                                         "--learner", "rls", "--max-connections", "2000", "--max-rate", "1000000", "--quiet"],
                                         stderr=subprocess.PIPE, text=True)
         self.port = int(re.search(r":(\d+)/$", self.process.stderr.readline().strip())[1])
         self.listeners = []
@@ -161,6 +193,15 @@ def in_a_round(program, place, script, seconds, path, all_rows, turned):
             both[name] = piped(program, path, len(all_rows)) if name == "pipe" else batches(server.port, all_rows)
             found[name].append(both[name])
         found["share"].append(both["batch"] / both["pipe"])
+    found["hostile"] = []
+    for k in range(4):
+        rates = {}
+        for attacked in (turned, not turned) if k % 2 == 0 else (not turned, turned):
+            hostile = Hostile(server.port, 64) if attacked else None
+            rates[attacked] = single(server.port, seconds, script)[0]
+            if hostile:
+                hostile.stop()
+        found["hostile"].append(rates[True] / rates[False])
     for listening in (turned, not turned):
         before = server.memory()
         if listening:
@@ -215,7 +256,8 @@ def main():
           f"| the server's own time for one of them | {1e6 * median(lambda m: m[True][3]):.1f} µs, "
           f"{middle([m[True][3] / m[False][3] for m in measured])} | |\n"
           f"| batches beside them | {middle([m[True][2] / m[False][2] for m in measured])} | −10 % |\n"
-          f"| memory for them | {median(lambda m: m['memory']):.0f} MiB | 100 MiB |")
+          f"| memory for them | {median(lambda m: m['memory']):.0f} MiB | 100 MiB |\n"
+          f"| single samples beside 64 hostile connections | {middle(all_of('hostile'))} | −10 % |")
 
 
 if __name__ == "__main__":

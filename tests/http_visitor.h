@@ -58,6 +58,9 @@ class HttpVisitor {
     return true;
   }
 
+  /// Nothing more will be said; answers can still come.
+  void finish() const { ::shutdown(socket_, SHUT_WR); }
+
   /// A request as it is written; `headers` are lines with their ends.
   std::string request(const std::string& method, const std::string& target,
                       const std::string& body = "", const std::string& type = "application/json",

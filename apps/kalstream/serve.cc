@@ -1,6 +1,7 @@
 // kalstream serve: streams over HTTP, and a page to look at them.
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/resource.h>
 
 #include <fstream>
 #include <iterator>
@@ -82,11 +83,20 @@ serve::ServiceOptions service_options(const ServeArguments& a) {
   return options;
 }
 
+/// Every stream and every connection has files open: as many as the system lets this process have.
+void allow_open_files() {
+  rlimit files{};
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+  files.rlim_cur = files.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &files);
+}
+
 void serve_streams(const ServeArguments& a) {
   using namespace std::chrono_literals;
   constexpr auto patience = 20s;  // with requests under way, at the end
   const http::ServerOptions options = server_options(a);
   engine_options(a.service.defaults, [](const std::string&) {});  // complains
+  allow_open_files();
   Signals signals;
   serve::Service service(service_options(a));
   serve::Door door(options, service, &service);

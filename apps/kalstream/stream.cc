@@ -125,8 +125,6 @@ void stream(const StreamArguments& a) {
     report();
     throw;
   }
-  if (source.has_unfinished())
-    say("the last line has no end and may not be whole: it is left for the next time");
   report();
 }
 

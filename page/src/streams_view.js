@@ -11,11 +11,13 @@ import { View } from "./view.js";
 const mostRows = 200;
 const sparkPoints = 80;
 const sparkAge = 4000; // milliseconds until a small line is drawn anew
+const listAge = 5000; // milliseconds until the list is asked for again where events say that it is not whole
 
 export class StreamsView extends View {
   constructor(page) {
     super(page, "Streams");
-    this.streams = null;
+    this.streams = null; // name -> {stream, at}: when it was told last
+    this.listed = -Infinity; // when the list was asked for last
     this.sparks = new Map(); // name -> {at, values, anomalies}
     this.search = element("input", { type: "search", id: "search", placeholder: "Search streams", "aria-label": "Search streams",
       oninput: () => this.redraw() });
@@ -49,18 +51,41 @@ export class StreamsView extends View {
     this.every(250, () => this.loadSparks());
   }
 
-  event(name, data) { if (name === "streams") this.show(data.streams); }
-
-  async load() {
-    try { this.show((await getJson("streams")).streams); } catch { /* events tell it again */ }
+  event(name, data) {
+    if (name === "skipped") this.load();
+    if (name !== "streams") return;
+    for (const stream of data.streams) this.tell(stream);
+    for (const gone of data.removed ?? []) this.streams?.delete(gone);
+    this.redraw();
+    if (this.streams?.size !== data.total && performance.now() - this.listed > listAge) this.load();
   }
 
-  show(streams) {
-    this.streams = streams;
-    for (const stream of streams) {
-      if (stream.keys) this.addRate(stream);
-    }
-    this.redraw();
+  // The list, page by page. What events tell meanwhile is newer.
+  async load() {
+    if (this.listing) return;
+    this.listing = true;
+    const begun = this.listed = performance.now();
+    try {
+      const there = new Set();
+      for (let after = ""; after !== null;) {
+        const { streams, next } = await getJson("streams", { after, limit: 1000 });
+        for (const stream of streams) {
+          there.add(stream.name);
+          if (!(this.streams?.get(stream.name)?.at > begun)) this.tell(stream);
+        }
+        after = next;
+      }
+      this.streams ??= new Map();
+      for (const [name, { at }] of this.streams) if (at <= begun && !there.has(name)) this.streams.delete(name);
+      this.redraw();
+    } catch { /* events tell it again */ }
+    this.listing = false;
+  }
+
+  tell(stream) {
+    this.streams ??= new Map();
+    this.streams.set(stream.name, { stream, at: performance.now() });
+    if (stream.keys) this.addRate(stream);
   }
 
   // A stream with keys has no one target: its line is how many samples come.
@@ -111,7 +136,8 @@ export class StreamsView extends View {
 
   draw() {
     if (!this.streams || this.page.paused) return;
-    const { streams, table } = this;
+    const { table } = this;
+    const streams = [...this.streams.values()].map(({ stream }) => stream);
     const wanted = this.search.value.trim().toLowerCase();
     const value = { name: (s) => s.name, samples: (s) => s.samples, rate: (s) => s.rate, error: (s) => s.nse_recent,
       surprise: (s) => s.surprise, age: (s) => (s.last === null ? null : -s.last) }[table.sort];

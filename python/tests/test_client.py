@@ -62,6 +62,16 @@ def test_classes_too(client, program):
     assert list(answers[-1]["probabilities"]) == ["up", "down", "stuck"]
 
 
+def test_streams_are_listed_page_by_page(client, monkeypatch):
+    names = [f"page-{k}" for k in range(5)]
+    for name in names:
+        client.create(name, learner="ar")
+    monkeypatch.setattr("kalstream._calls.PAGE", 2)
+    assert [s["name"] for s in client.streams() if s["name"] in names] == names
+    for name in names:
+        client.delete(name)
+
+
 def test_streams_are_made_described_reset_and_deleted(client):
     made = client.create("life", learner="rls", target="y")
     assert (made["name"], made["learner"]) == ("life", "rls")

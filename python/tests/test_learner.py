@@ -3,6 +3,7 @@
 import copy
 import gc
 import pickle
+import signal
 import sys
 import threading
 
@@ -401,3 +402,14 @@ def test_a_running_learner_is_not_to_be_touched():
             thread.join()
         for k in range(2):
             assert (results[k] == expected[k]).all() or not np.isfinite(expected[k]).all()
+
+
+def test_a_long_forecast_can_be_interrupted():
+    learner = Learner("ekf", inputs=0, lags=8, hidden=32)
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
+        with pytest.raises(KeyboardInterrupt):
+            learner.forecast(10**8)  # would take hours
+    finally:
+        signal.signal(signal.SIGALRM, before)

@@ -179,6 +179,11 @@ def test_ctrl_c_ends_a_run():
         signal.signal(signal.SIGINT, before)
 
 
+def test_more_rows_than_there_is_memory_for():
+    with pytest.raises(ValueError, match="rows needs .* GiB, this process may use .*choose fewer rows"):
+        kalstream.generate("friedman", rows=2**62)
+
+
 def test_generators_are_listed():
     for name, parameters in kalstream.generators().items():
         X, y = kalstream.generate(name, 3)

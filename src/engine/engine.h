@@ -141,6 +141,7 @@ class Engine final : private StreamListener {
   CalibratedLearner make() const;
   std::uint64_t bytes_of_a_model() const;
   Recipe recipe() const;
+  std::string recipe_text() const;
   void settle_classes();
   void settle_future();
   void require_width(const StreamModel& model) const;

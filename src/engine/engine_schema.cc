@@ -1,5 +1,7 @@
 // What a stream is made of: its fields, its learner, and room for its models.
 #include <algorithm>
+#include <map>
+#include <mutex>
 #include <stdexcept>
 
 #include "core/memory_limit.h"
@@ -80,6 +82,20 @@ std::uint64_t Engine::bytes_of_a_model() const {
   constexpr std::size_t most = 64;
   const auto expected = static_cast<std::uint64_t>(footprint(recipe_->options).bytes);
   if (expected > enough && !has_keys()) return expected;
+  // A server may have thousands of streams that are alike, and to ask the heap takes the longer the
+  // more there is in it.
+  static std::mutex mutex;
+  static std::map<std::string, std::uint64_t> known;
+  const bool may_be_known = !has_keys() && !options_.start;
+  const ModelOptions& o = options_.model;
+  const std::string like = recipe_text() + ' ' + std::to_string(schema().inputs()) + ' ' +
+                           std::to_string(schema().outputs()) + ' ' + std::to_string(o.horizon) +
+                           ' ' + std::to_string(o.coverage) + ' ' + std::to_string(o.alarm_rate) +
+                           ' ' + std::to_string(o.max_classes) + ' ' + std::to_string(o.max_delay) +
+                           (o.surprise ? " surprise" : "") + (o.elapsed ? " elapsed" : "");
+  const std::lock_guard lock(mutex);
+  if (const auto found = known.find(like); may_be_known && found != known.end())
+    return found->second;
   std::vector<std::unique_ptr<StreamModel>> models;
   const auto taken_by = [&](std::size_t count) {
     const std::size_t before = heap_in_use();
@@ -89,9 +105,10 @@ std::uint64_t Engine::bytes_of_a_model() const {
   };
   models.reserve(most);
   const std::size_t first = taken_by(1);
-  if (first >= enough) return first;
-  const std::size_t others = taken_by(most) / (most - 1);
-  return others > 0 ? others : expected;
+  const std::size_t others = first >= enough ? first : taken_by(most) / (most - 1);
+  const std::uint64_t bytes = others > 0 ? others : expected;
+  if (may_be_known) known.emplace(like, bytes);
+  return bytes;
 }
 
 // Of classes there are no bounds, but probabilities; and no forecasts.

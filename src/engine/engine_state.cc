@@ -22,13 +22,19 @@ std::string text_of(const Recipe& recipe) {
   if (recipe.scaled) text += " scaled";
   for (const Setting& s : settings_of(recipe.options))
     if (s.key != "threads") text += ' ' + s.key + '=' + s.value;
-  return text + " seed=" + std::to_string(recipe.options.network.seed);
+  return text;
+}
+
+std::string seed_of(const Recipe& recipe) {
+  return " seed=" + std::to_string(recipe.options.network.seed);
 }
 
 }  // namespace
 
+std::string Engine::recipe_text() const { return text_of(*recipe_) + seed_of(*recipe_); }
+
 void Engine::require_same_learner(const std::string& there) const {
-  const std::string here = text_of(*recipe_);
+  const std::string here = recipe_text();
   if (there == here) return;
   throw SnapshotError(
       "its learner is another than the options say; use the same options as before, "
@@ -43,7 +49,7 @@ void Engine::exchange(Archive& archive) {
   if (!is_settled) return;
   Schema fields = schema();
   fields.exchange(archive);
-  std::string learner = archive.reading() ? "" : text_of(*recipe_);
+  std::string learner = archive.reading() ? "" : recipe_text();
   archive.text(learner);
   if (archive.reading()) go_on(std::move(fields), learner);
   scores_->exchange(archive);
@@ -171,6 +177,8 @@ std::optional<CheckpointImage> Engine::image_of(const std::string& key) {
 void Engine::put_state(const std::string& key, std::span<const std::byte> state) {
   learn();
   if (!models_) throw SnapshotError("the stream is not settled: a sample has to come first");
+  if (!has_keys() && !key.empty())
+    throw SnapshotError("the stream has no keys, and one model: leave the key out");
   std::unique_ptr<StreamModel> model;
   if (is_checkpoint(state)) {
     const Checkpoint checkpoint = checkpoint_of(state);
@@ -180,6 +188,14 @@ void Engine::put_state(const std::string& key, std::span<const std::byte> state)
     model = std::make_unique<StreamModel>(load(state), options_.model);
   }
   require_width(*model);
+  const Recipe* there = model->learner().recipe();
+  if (there == nullptr || text_of(*there) != text_of(*recipe_))
+    throw SnapshotError(
+        "the model is of another learner than the stream; make a stream with its options, or take "
+        "a model of this learner\n  there: " +
+        (there == nullptr ? "unknown" : text_of(*there)) + "\n  here:  " + text_of(*recipe_));
+  // Bytes that were forged may be a model that cannot be written again.
+  model = model_of(checkpoint_of(CheckpointImage({}, key, model.get()).finish()), &options_.model);
   models_->forget(key);
   models_->put(key, std::move(model));
   models_->find(key);  // as one that is used, and has changed

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/archive.h"
+#include "core/envelope.h"
 #include "engine/checkpoint.h"
 #include "kalstream/snapshot.h"
 #include "lines/record_reader.h"
@@ -607,6 +608,65 @@ TEST(Engine, AModelCanMove) {
   const Bytes nonsense(100);
   EXPECT_THROW(here.engine().put_state("a", nonsense), SnapshotError);
   EXPECT_EQ(here.line(sample(30, ",\"device\":\"a\""))->sample, 31U);
+}
+
+// Also of forged bytes, behind checksums that are right: what is taken can be told, gone on with,
+// and forgotten.
+TEST(Engine, AModelThatIsTakenCanBeKept) {
+  for (const Rule& rule : {Rule(Rls{}), Rule(Ekf{}), Rule(Auto{.experts = 2}), Rule(Adam{})}) {
+    EngineOptions o = options(rule);
+    o.model.coverage = 0.9;
+    o.model.surprise = true;
+    o.model.horizon = 1;
+    Stream stream(o);
+    for (int t = 0; t < 30; ++t) stream.line(sample(t));
+    const Bytes checkpoint = stream.engine().state_of("").value();
+    const Bytes snapshot = save(*learnt_of(checkpoint).learner);
+    for (const Bytes& state : {checkpoint, snapshot})
+      for (std::size_t at = 0; at + 8 <= state.size(); at += 1 + state.size() / 150)
+        for (const int bits : {0x01, 0x80, 0xff, 0x1ff}) {
+          Bytes forged = state;
+          for (std::size_t k = 0; k < (bits > 0xff ? 8 : 1); ++k)
+            forged[at + k] ^= static_cast<std::byte>(bits);
+          seal(forged);
+          try {
+            stream.engine().put_state("", forged);
+          } catch (const SnapshotError&) {
+            continue;
+          }
+          SCOPED_TRACE(std::to_string(at) + ' ' + std::to_string(bits));
+          const auto kept = stream.engine().state_of("");
+          ASSERT_TRUE(kept);
+          ASSERT_NO_THROW(stream.engine().put_state("", *kept));
+          EXPECT_NO_THROW(stream.line(sample(7)));
+          EXPECT_TRUE(stream.engine().forget(""));
+        }
+  }
+}
+
+TEST(Engine, AModelOfAnotherLearnerIsRefused) {
+  const auto state_of = [](const Rule& rule) {
+    Stream stream(options(rule));
+    for (int t = 0; t < 20; ++t) stream.line(sample(t));
+    return stream.engine().state_of("").value();
+  };
+  Stream stream(options(Rls{}));
+  for (int t = 0; t < 20; ++t) stream.line(sample(t));
+  const auto before = stream.engine().state_of("");
+  const auto refused = [&](const Bytes& state, const std::string& key, const char* why) {
+    try {
+      stream.engine().put_state(key, state);
+      ADD_FAILURE() << why;
+    } catch (const SnapshotError& error) {
+      EXPECT_NE(std::string(error.what()).find(why), std::string::npos) << error.what();
+    }
+    EXPECT_EQ(stream.engine().state_of(""), before);
+    EXPECT_FALSE(stream.engine().state_of(key == "" ? "k" : key));
+  };
+  refused(state_of(Ekf{}), "", "there: ekf");
+  refused(state_of(Rls{.process_noise = 0.01}), "", "process_noise=0.01");
+  refused(*before, "k", "has no keys");
+  EXPECT_NO_THROW(stream.engine().put_state("", state_of(Rls{})));
 }
 
 TEST(Engine, ColumnsMayComeInAnotherOrder) {

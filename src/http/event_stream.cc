@@ -11,7 +11,7 @@ namespace kalstream::http {
 bool EventStream::send(Text text, std::size_t events) {
   const std::lock_guard lock(mutex_);
   if (gone_ || finished_) return false;
-  if (bytes_ + text->size() > most) {
+  if (bytes_ > 0 && bytes_ + text->size() > most) {
     skipped_ += events;
     return false;
   }

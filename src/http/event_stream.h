@@ -14,8 +14,8 @@ struct MHD_Connection;
 
 namespace kalstream::http {
 
-/// Holds no more than `most` bytes that the client has not taken; what does not fit is left out,
-/// and the next that fits is preceded by an event that says so. All from any thread.
+/// Holds no more than `most` bytes that the client has not taken, or one text; what does not fit is
+/// left out, and the next that fits is preceded by an event that says so. All from any thread.
 class EventStream {
  public:
   using Text = std::shared_ptr<const std::string>;

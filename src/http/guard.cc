@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <utility>
 
 namespace kalstream::http {
 namespace {
@@ -21,11 +22,6 @@ bool is_numeric(std::string_view host) {
   return inet_pton(six ? AF_INET6 : AF_INET, text.c_str(), &address) == 1;
 }
 
-bool same_name(std::string_view a, std::string_view b) {
-  return std::ranges::equal(
-      a, b, [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
-}
-
 bool only_looks(const Request& request) { return request.method == "GET"; }
 
 /// "http://host:port" of the same host: the scheme is the connection's business.
@@ -40,7 +36,40 @@ bool is_open(const Request& request) {
   return path == "/" || path == "/healthz" || path == "/readyz" || path == "/openapi.json";
 }
 
+/// Of what names of headers are made (RFC 9110, 5.6.2).
+bool is_token(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](unsigned char c) {
+    return std::isalnum(c) != 0 ||
+           (c > ' ' && c < 0x7f &&
+            std::string_view("\"(),/:;<=>?@[\\]{}").find(static_cast<char>(c)) ==
+                std::string_view::npos);
+  });
+}
+
+bool has_controls(std::string_view text) {
+  return std::ranges::any_of(text,
+                             [](unsigned char c) { return (c < ' ' && c != '\t') || c == 0x7f; });
+}
+
 }  // namespace
+
+void FramingCheck::see(std::string_view name, std::string_view value) {
+  const auto refuse = [&](const char* why) {
+    if (fault_ == nullptr) fault_ = why;
+  };
+  if (!is_token(name)) refuse("the name of a header has a character that no name has");
+  if (has_controls(value)) refuse("a header has a control character");
+  if (same_name(name, "Host")) {
+    if (std::exchange(host_, true)) refuse("there is more than one Host header");
+  } else if (same_name(name, "Content-Length")) {
+    if (std::exchange(length_, true)) refuse("there is more than one Content-Length header");
+  } else if (same_name(name, "Transfer-Encoding")) {
+    if (std::exchange(encoded_, true)) refuse("there is more than one Transfer-Encoding header");
+    if (!same_name(value, "chunked") || !may_be_chunked_)
+      refuse("the only Transfer-Encoding known here is chunked, and that of HTTP/1.1");
+  }
+  if (length_ && encoded_) refuse("there are both Content-Length and Transfer-Encoding");
+}
 
 std::optional<Response> Guard::refuse(const Request& request, Clock::time_point now) {
   if (!knows_host(request.host))

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -17,6 +18,26 @@ struct GuardOptions {
   std::vector<std::string> hosts;
   std::string token;  ///< that every request needs; empty: none does
   double rate = 0;    ///< requests a second of one client; 0: any number
+};
+
+/// Sees the headers of a request, in their order, and tells where a proxy before this server may
+/// have taken them for another request than this server would: where the body ends, and whom it is
+/// for, has to be said once, plainly.
+class FramingCheck {
+ public:
+  explicit FramingCheck(std::string_view version) : may_be_chunked_(version == "HTTP/1.1") {}
+
+  void see(std::string_view name, std::string_view value);
+
+  /// What is wrong with those seen so far; nullptr: nothing.
+  const char* fault() const { return fault_; }
+
+ private:
+  const char* fault_ = nullptr;
+  bool may_be_chunked_;
+  bool host_ = false;
+  bool length_ = false;
+  bool encoded_ = false;
 };
 
 /// Looks at every request before anything else does; in one thread.

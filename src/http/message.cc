@@ -1,6 +1,7 @@
 #include "http/message.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include "lines/json_text.h"
 
@@ -67,6 +68,11 @@ std::string percent_decoded(std::string_view text, bool plus) {
     decoded += plus && text[k] == '+' ? ' ' : text[k];
   }
   return decoded;
+}
+
+bool same_name(std::string_view a, std::string_view b) {
+  return std::ranges::equal(
+      a, b, [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
 }
 
 Response error(unsigned status, std::string_view code, std::string_view message) {

@@ -36,6 +36,9 @@ bool set_target(Request& request, std::string_view target);
 /// "a%20b" is "a b"; with `plus`, so is "a+b". What is no escape stays as it is.
 std::string percent_decoded(std::string_view text, bool plus = false);
 
+/// The same but for small and capital letters, as names in HTTP are.
+bool same_name(std::string_view a, std::string_view b);
+
 struct Response {
   unsigned status = 200;
   std::string content_type = "application/json";

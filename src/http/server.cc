@@ -15,7 +15,9 @@
 #include <charconv>
 #include <csignal>
 #include <cstring>
+#include <initializer_list>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 namespace kalstream::http {
@@ -28,11 +30,6 @@ constexpr std::size_t connection_memory = std::size_t{16} << 10;  // for headers
 constexpr std::size_t worth_no_copy = std::size_t{4} << 10;
 constexpr std::size_t event_block = std::size_t{4} << 10;
 constexpr int event_buffer = 64 << 10;  // of the system, for a client that may be slow
-
-std::string header(MHD_Connection* connection, const char* name) {
-  const char* value = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
-  return value == nullptr ? "" : value;
-}
 
 /// "Text/CSV; charset=utf-8" is "text/csv".
 std::string media_type(std::string text) {
@@ -52,6 +49,75 @@ std::string client_of(MHD_Connection* connection) {
     return "";
   return text.data();
 }
+
+/// The headers of a request, as they come from libmicrohttpd.
+///
+/// Before its version 1.0 that takes every text to end at its first NUL, and passes over what is
+/// behind. But it leaves the head of a request where it was read, with one NUL in the place of each
+/// character between its parts: wherever there is something else between two of them, the client
+/// has sent a NUL, or no proper end of a line.
+class Head {
+ public:
+  Head(Request& request, const char* version, const char* end_of_target)
+      : request_(request), framing_(version), at_(version + std::strlen(version)) {
+    intact_ = !hides_nul() || end_of_target + 1 == version;
+    end_line();
+  }
+
+  static MHD_Result see(void* head, MHD_ValueKind, const char* name, std::size_t name_size,
+                        const char* value, std::size_t value_size) {
+    static_cast<Head*>(head)->see({name, name_size}, {value, value_size});
+    return MHD_YES;
+  }
+
+  /// After all of them, up to the end of the head; nullptr: nothing is wrong.
+  const char* fault(const char* end) {
+    end_line();
+    intact_ = intact_ && (!hides_nul() || at_ == end);
+    return intact_ ? framing_.fault()
+                   : "its head has a NUL, or a line that does not end with CR and LF";
+  }
+
+  std::uint64_t length() const { return length_; }
+
+ private:
+  static bool hides_nul() {
+    static const bool hides = std::string_view(MHD_get_version()).starts_with("0.");
+    return hides;
+  }
+
+  void end_line() {
+    intact_ = intact_ && (!hides_nul() || (at_[0] == '\0' && at_[1] == '\0'));
+    at_ += 2;
+  }
+
+  void see(std::string_view name, std::string_view value) {
+    framing_.see(name, value);
+    if (hides_nul() && intact_) {
+      intact_ = name.data() == at_;
+      for (at_ = name.data() + name.size() + 1; at_ != value.data() && intact_; ++at_)
+        intact_ = *at_ == ' ' || *at_ == '\t';
+      at_ = value.data() + value.size();
+      end_line();
+    }
+    if (same_name(name, MHD_HTTP_HEADER_CONTENT_LENGTH))
+      std::from_chars(value.data(), value.data() + value.size(), length_);
+    const std::initializer_list<std::pair<const char*, std::string*>> wanted = {
+        {MHD_HTTP_HEADER_HOST, &request_.host},
+        {MHD_HTTP_HEADER_ORIGIN, &request_.origin},
+        {"Sec-Fetch-Site", &request_.fetch_site},
+        {MHD_HTTP_HEADER_AUTHORIZATION, &request_.authorization},
+        {MHD_HTTP_HEADER_CONTENT_TYPE, &request_.content_type}};
+    for (const auto& [one, to] : wanted)
+      if (to->empty() && same_name(name, one)) *to = value;
+  }
+
+  Request& request_;
+  FramingCheck framing_;
+  const char* at_;  // in the head as it was read
+  bool intact_;
+  std::uint64_t length_ = 0;
+};
 
 MHD_Response* response_of(Response& from) {
   using Shared = std::shared_ptr<const std::string>;
@@ -176,7 +242,8 @@ void Exchange::wake() {
 
 // ---- What libmicrohttpd calls, all in its thread.
 
-/// A connection, and until when its client has time for what it does.
+/// A connection, and until when its client has time for what it does. All but the deadline belongs
+/// to the thread of libmicrohttpd.
 struct Server::Link {
   static constexpr Clock::time_point::rep none =
       Clock::time_point::max().time_since_epoch().count();
@@ -184,9 +251,22 @@ struct Server::Link {
   int socket = -1;
   std::string client;
   std::atomic<Clock::time_point::rep> deadline{none};
+  bool asks = true;                     // its request is not whole
+  Exchange* arriving = nullptr;         // whose body is not whole
+  const char* end_of_target = nullptr;  // in the head of a request as it was read
 
   void allow(std::chrono::seconds time) {
     deadline = (Clock::now() + time).time_since_epoch().count();
+  }
+  void wait_for_request(std::chrono::seconds time) {
+    asks = true;
+    arriving = nullptr;
+    allow(time);
+  }
+  void has_asked() {
+    asks = false;
+    arriving = nullptr;
+    deadline = none;
   }
 };
 
@@ -210,6 +290,8 @@ struct Server::Calls {
       link->allow(self.options_.patience);
       self.links_.insert(link);
       *context = link;
+      if (self.links_.size() >= self.options_.max_connections)
+        let_one_go(self, *link, [](const Link& other) { return other.asks; });
     } else if (auto* link = static_cast<Link*>(*context); link != nullptr) {
       self.links_.erase(link);
       delete link;
@@ -222,32 +304,35 @@ struct Server::Calls {
     auto* held = new Held(std::make_shared<Exchange>());
     (*held)->connection_ = connection;
     ++server(cls).requests_;
+    if (Link* link = link_of(connection)) link->end_of_target = target + std::strlen(target);
     if (!set_target((*held)->request_, target)) (*held)->request_.path.clear();
     return held;
   }
 
   static MHD_Result access(void* cls, MHD_Connection* connection, const char*, const char* method,
-                           const char*, const char* data, std::size_t* size, void** state) {
+                           const char* version, const char* data, std::size_t* size, void** state) {
     if (*state == nullptr) return MHD_NO;
     Server& self = server(cls);
     const Held& held = *static_cast<Held*>(*state);
     Exchange& exchange = *held;
     if (!exchange.begun_) {
       exchange.begun_ = true;
-      if (auto refusal = begin(self, connection, method, exchange))
+      if (auto refusal = begin(self, connection, method, version, exchange))
         return send(self, connection, exchange, std::move(*refusal));
       return MHD_YES;
     }
     if (*size > 0) {
-      const bool goes_on = take(self, exchange, {data, *size});
+      take(self, exchange, link_of(connection), {data, *size});
       *size = 0;
-      return goes_on ? MHD_YES : MHD_NO;
+      return MHD_YES;
     }
     if (!exchange.asked_) {
       exchange.asked_ = true;
-      if (Link* link = link_of(connection)) link->deadline = Link::none;
-      if (exchange.too_large_)
-        exchange.answer(too_large(self));
+      self.arriving_ -= exchange.counted_;
+      self.bodies_ += exchange.counted_;
+      if (Link* link = link_of(connection)) link->has_asked();
+      if (exchange.refused_)
+        exchange.answer(std::move(*exchange.refused_));
       else
         self.handler_(held);
     }
@@ -261,45 +346,75 @@ struct Server::Calls {
                              self.options_.max_body));
   }
 
+  static Response busy() {
+    return error(503, "busy", "too much is waiting to be learnt already; send it again later");
+  }
+
   static std::optional<Response> begin(Server& self, MHD_Connection* connection, const char* method,
-                                       Exchange& exchange) {
+                                       const char* version, Exchange& exchange) {
     Request& request = exchange.request_;
     request.method = std::string_view(method) == "HEAD" ? "GET" : method;
-    request.host = header(connection, MHD_HTTP_HEADER_HOST);
-    request.origin = header(connection, MHD_HTTP_HEADER_ORIGIN);
-    request.fetch_site = header(connection, "Sec-Fetch-Site");
-    request.authorization = header(connection, MHD_HTTP_HEADER_AUTHORIZATION);
-    request.content_type = media_type(header(connection, MHD_HTTP_HEADER_CONTENT_TYPE));
-    if (const Link* link = link_of(connection)) request.client = link->client;
+    Link* const link = link_of(connection);
+    if (link == nullptr) return stopped();
+    request.client = link->client;
+    Head head(request, version, link->end_of_target);
+    MHD_get_connection_values_n(connection, MHD_HEADER_KIND, &Head::see, &head);
+    request.content_type = media_type(std::move(request.content_type));
+    const auto* size = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+    if (size == nullptr) return stopped();
+    if (const char* fault = head.fault(method + size->header_size)) {
+      Response refusal =
+          error(400, "bad_request", fmt::format("the request is not served: {}", fault));
+      refusal.headers.emplace_back("Connection", "close");
+      return refusal;
+    }
     if (request.path.empty())
       return error(400, "bad_request", "the target of the request does not begin with a slash");
     if (auto refusal = self.guard_.refuse(request, Clock::now())) return refusal;
     if (self.stopping_) return error(503, "stopping", "the server is about to stop");
-    const std::string length = header(connection, MHD_HTTP_HEADER_CONTENT_LENGTH);
-    std::uint64_t bytes = 0;
-    std::from_chars(length.data(), length.data() + length.size(), bytes);
-    if (bytes > self.options_.max_body) return too_large(self);
-    if (self.bodies_ + bytes > self.options_.max_bodies)
-      return error(503, "busy", "too much is waiting to be learnt already; send it again later");
-    exchange.counted_ = bytes;
-    self.bodies_ += bytes;
-    request.body.reserve(bytes);
+    if (head.length() > self.options_.max_body) return too_large(self);
+    if (self.bodies_ + head.length() > self.options_.max_bodies) return busy();
+    link->arriving = &exchange;
+    link->allow(self.options_.patience);
     return {};
   }
 
-  // Of a body without a length that is too large, the rest is passed over for a while, so that the
-  // client can hear of it.
-  static bool take(Server& self, Exchange& exchange, std::string_view part) {
-    std::string& body = exchange.request_.body;
-    if (!exchange.too_large_ && body.size() + part.size() <= self.options_.max_body) {
-      body.append(part);
-      if (body.size() > exchange.counted_) {
-        self.bodies_ += body.size() - exchange.counted_;
-        exchange.counted_ = body.size();
-      }
-      return self.bodies_ <= 2 * self.options_.max_bodies;
+  // Of a body that is refused the rest is passed over, so that the client can hear of it.
+  static void take(Server& self, Exchange& exchange, const Link* link, std::string_view part) {
+    if (exchange.refused_) return;
+    if (exchange.counted_ + part.size() > self.options_.max_body)
+      return refuse_body(self, exchange, too_large(self));
+    const auto is_full = [&] {
+      return self.bodies_ + self.arriving_ + part.size() > self.options_.max_bodies;
+    };
+    const auto is_in_the_way = [](const Link& other) {
+      return other.arriving != nullptr && other.arriving->counted_ > 0;
+    };
+    while (is_full() && link != nullptr && let_one_go(self, *link, is_in_the_way)) {
     }
-    exchange.too_large_ = true;
+    if (is_full()) return refuse_body(self, exchange, busy());
+    exchange.request_.body.append(part);
+    exchange.counted_ += part.size();
+    self.arriving_ += part.size();
+  }
+
+  static void refuse_body(Server& self, Exchange& exchange, Response why) {
+    self.arriving_ -= std::exchange(exchange.counted_, 0);
+    exchange.request_.body = {};
+    exchange.refused_ = std::move(why);
+  }
+
+  // Of those who are in the way, whoever has had the longest time; false if nobody is.
+  static bool let_one_go(Server& self, const Link& but, bool (*is_in_the_way)(const Link&)) {
+    Link* oldest = nullptr;
+    for (Link* link : self.links_)
+      if (link != &but && is_in_the_way(*link) &&
+          (oldest == nullptr || link->deadline < oldest->deadline))
+        oldest = link;
+    if (oldest == nullptr) return false;
+    if (oldest->arriving != nullptr) refuse_body(self, *oldest->arriving, busy());
+    oldest->has_asked();
+    shutdown(oldest->socket, SHUT_RDWR);
     return true;
   }
 
@@ -333,7 +448,10 @@ struct Server::Calls {
   static MHD_Result send(Server& self, MHD_Connection* connection, Exchange& exchange,
                          Response response) {
     exchange.asked_ = true;
-    if (Link* link = link_of(connection)) link->allow(self.options_.sending);
+    if (Link* link = link_of(connection)) {
+      link->has_asked();
+      link->allow(self.options_.sending);
+    }
     MHD_Response* made = response_of(response);
     if (made == nullptr) return MHD_NO;
     add_headers(made, response);
@@ -356,7 +474,6 @@ struct Server::Calls {
 
   static MHD_Result send_events(Server& self, MHD_Connection* connection, Exchange& exchange) {
     if (Link* link = link_of(connection)) {
-      link->deadline = Link::none;
       setsockopt(link->socket, SOL_SOCKET, SO_SNDBUF, &event_buffer, sizeof(event_buffer));
     }
     --self.requests_;
@@ -386,7 +503,7 @@ struct Server::Calls {
       Exchange& exchange = **held;
       const std::lock_guard lock(exchange.mutex_);
       exchange.connection_ = nullptr;
-      self.bodies_ -= exchange.counted_;
+      (exchange.asked_ ? self.bodies_ : self.arriving_) -= exchange.counted_;
       if (!exchange.events_) --self.requests_;
     }
     {
@@ -395,7 +512,7 @@ struct Server::Calls {
     }
     delete held;
     *state = nullptr;
-    if (Link* link = link_of(connection)) link->allow(self.options_.patience);
+    if (Link* link = link_of(connection)) link->wait_for_request(self.options_.patience);
   }
 
   static void be_silent(void*, const char*, va_list) {}

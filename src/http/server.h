@@ -31,9 +31,11 @@ struct ServerOptions {
   std::uint16_t port = 0;             ///< 0: a free one
   GuardOptions guard;
   std::size_t max_body = std::size_t{16} << 20;     ///< of one request
-  std::size_t max_bodies = std::size_t{256} << 20;  ///< of all that wait for an answer
+  std::size_t max_bodies = std::size_t{256} << 20;  ///< of all, as far as they have come
   unsigned max_connections = 2000;
-  std::chrono::seconds patience{60};  ///< with a client that sends its request, or waits with it
+  /// With a client that waits with its request, with the head of one, and with its body. When
+  /// connections or bodies are too many, who has been at that the longest is let go before.
+  std::chrono::seconds patience{60};
   std::chrono::seconds sending{300};  ///< with one that takes its answer
   std::string certificate;            ///< PEM; with both of them TLS is spoken, and nothing else
   std::string key;
@@ -64,10 +66,10 @@ class Exchange {
   std::optional<Response> response_;
   std::shared_ptr<EventStream> events_;
   Request request_;
-  std::size_t counted_ = 0;  // of the body, against the limit
-  bool begun_ = false;       // its headers have been looked at
-  bool asked_ = false;       // the handler has it
-  bool too_large_ = false;
+  std::size_t counted_ = 0;          // of the body, against the limit
+  bool begun_ = false;               // its headers have been looked at
+  bool asked_ = false;               // the handler has it
+  std::optional<Response> refused_;  // the rest of its body is passed over
 };
 
 class Server {
@@ -97,7 +99,9 @@ class Server {
   Handler handler_;
   Guard guard_;
   std::uint16_t port_ = 0;
-  std::atomic<std::size_t> bodies_{0};
+  // Bytes of bodies that are whole, and of those that are not yet: of libmicrohttpd's thread alone.
+  std::size_t bodies_ = 0;
+  std::size_t arriving_ = 0;
   std::atomic<std::size_t> requests_{0};  // under way, but for streams of events
   std::atomic<bool> stopping_{false};
   mutable std::mutex mutex_;  // of what follows

@@ -108,6 +108,90 @@ TEST(ThreadsHttpServer, WhatIsNoRequestIsNotServed) {
   EXPECT_EQ(HttpVisitor(server.port()).ask("GET", "/").status, 200);
 }
 
+// Where a request ends, and whom it is for, a proxy before this server must not be able to take for
+// something else.
+TEST(ThreadsHttpServer, WhatTwoMayReadDifferentlyIsRefused) {
+  std::atomic<int> served = 0;
+  const Server server(small(), [&](const std::shared_ptr<Exchange>& exchange) {
+    ++served;
+    echo(exchange);
+  });
+  const auto said = [&](const std::string& text) {
+    HttpVisitor asks(server.port());
+    EXPECT_TRUE(asks.say(text));
+    const HttpAnswer answer = asks.answer();
+    return answer.status == 400 && answer.header("Connection") != "close" ? 0 : answer.status;
+  };
+  const std::string get = "GET / HTTP/1.1\r\nHost: localhost\r\n";
+  const std::string post = "POST / HTTP/1.1\r\nHost: localhost\r\n";
+  const std::string length = "Content-Length: 5\r\n";
+  const std::string chunked = "Transfer-Encoding: chunked\r\n";
+  const std::string after = "0\r\n\r\nGET /hidden HTTP/1.1\r\nHost: localhost\r\n\r\n";
+  using namespace std::string_literals;
+  for (const std::string& text :
+       {post + length + chunked + "\r\n" + after,
+        post + chunked + length + "\r\n" + after,
+        post + length + "Content-Length: 0\r\n\r\n" + after,
+        post + length + length + "\r\n" + after,
+        post + "content-length: 0\r\n" + length + "\r\n" + after,
+        post + "Content-Length : 5\r\n\r\n" + after,
+        post + "Transfer-Encoding : chunked\r\n\r\n" + after,
+        post + "Transfer-Encoding: gzip, chunked\r\n\r\n" + after,
+        post + "Transfer-Encoding: \vchunked\r\n\r\n" + after,
+        post + chunked + chunked + "\r\n" + after,
+        "POST / HTTP/1.0\r\n" + chunked + "\r\n" + after,
+        get + "Host: evil.example\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: evil.example\r\nHost: localhost\r\n\r\n"s,
+        "GET / HTTP/1.1\r\nHost: localhost\0.evil.example\r\n\r\n"s,
+        "GET / HTTP/1.1\r\nHost: localhost\0\r\n\r\n"s,
+        get + "\0Content-Length: 5\r\n\r\n"s + after,
+        get + "X: a\0\r\n\r\n"s,
+        get + "X:\0 a\r\n\r\n"s,
+        get + "X: a\rContent-Length: 5\r\n\r\n",
+        get + "X: a\nY: b\r\n\r\n",
+        get + "X: a\r\n\n",
+        "GET /\0x HTTP/1.1\r\nHost: localhost\r\n\r\n"s})
+    EXPECT_EQ(said(text), 400) << testing::PrintToString(text);
+  EXPECT_EQ(served, 0);
+  for (const std::string& text :
+       {get + "\r\n", "\r\n\r\n" + get + "\r\n", get + "X:y\r\nZ: \t z \r\nEmpty:\r\n\r\n",
+        post + length + "\r\nabcde",
+        post + "Transfer-Encoding: Chunked\r\n\r\n" + "3;x=y\r\nabc\r\n0\r\n\r\n",
+        "GET / HTTP/1.0\r\n\r\n"s, get + "Cookie: a=b; c\r\nX: z\r\n\r\n"})
+    EXPECT_EQ(said(text), 200) << text;
+}
+
+// Bodies that do not come, and connections that ask nothing, leave room for others.
+TEST(ThreadsHttpServer, WhoKeepsOthersWaitingIsLetGo) {
+  ServerOptions options = small();
+  options.max_bodies = 3000;
+  options.max_connections = 24;
+  const Server server(options, echo);
+  const auto many = [&](int count, const std::string& text) {
+    std::vector<std::unique_ptr<HttpVisitor>> all;
+    for (int k = 0; k < count; ++k) {
+      all.push_back(std::make_unique<HttpVisitor>(server.port()));
+      all.back()->say(text);
+    }
+    return all;
+  };
+  const auto is_served = [&] {
+    return HttpVisitor(server.port()).ask("POST", "/", std::string(1000, 'x')).status == 200;
+  };
+  const std::string announced =
+      "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n";
+  {
+    const auto one_byte = many(16, announced + "x");
+    EXPECT_TRUE(is_served());
+  }
+  {
+    const auto all_but_one = many(16, announced + std::string(999, 'x'));
+    for (int k = 0; k < 5; ++k) EXPECT_TRUE(is_served());
+  }
+  const auto silent = many(100, "");
+  for (int k = 0; k < 5; ++k) EXPECT_TRUE(is_served());
+}
+
 // Who waits with the request, or sends it byte by byte, is let go; others are served meanwhile.
 TEST(ThreadsHttpServer, TheSlowAreLetGo) {
   ServerOptions options = small();

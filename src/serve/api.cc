@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <limits>
 
 #include "core/envelope.h"
 #include "monitor/status.h"
 #include "page/live_page.h"
+#include "serve/body_records.h"
 #include "serve/json_text.h"
 #include "serve/openapi.h"
 #include "serve/stream_folder.h"
@@ -69,6 +71,16 @@ std::string stream_name(const Request& request) {
   return name;
 }
 
+/// Whose model is meant: a stream with keys has one for each, any other stream has one.
+std::string model_key(const Request& request, const StreamSettings& settings) {
+  const auto key = request.value("key");
+  if (!key && !settings.fields.key.empty())
+    throw Refusal(400, "no_key", "this stream has a model for each key: say whose with key=");
+  if (key && settings.fields.key.empty())
+    throw Refusal(400, "no_keys", "this stream has no keys, and one model: leave key= out");
+  return std::string(key.value_or(""));
+}
+
 Input input_of(const Request& request) {
   const std::string& type = request.content_type;
   Input input{.at = milliseconds_now(), .body = request.body};
@@ -93,6 +105,19 @@ Input input_of(const Request& request) {
         "send Content-Type application/json, application/x-ndjson (JSON lines) or text/csv");
   }
   return input;
+}
+
+/// A stream is made by its first sample: there has to be one that can be read.
+void require_sample(const std::string& name, const Input& input) {
+  BodyRecords records(name);
+  records.open(input, std::chrono::steady_clock::now());
+  std::vector<Arrival> arrivals;
+  std::string problem = "there is no sample in it";
+  for (std::size_t line = 1; records.next(arrivals, 1, {}, nullptr) != Source::Event::end; ++line) {
+    if (!arrivals.front().is_problem) return;
+    if (line == 1) problem = arrivals.front().problem;
+  }
+  throw Refusal(422, "bad_samples", problem + "; no stream was made");
 }
 
 const char* answer_type(Input::Kind kind) {
@@ -185,7 +210,9 @@ const std::vector<Api::Route>& Api::table() {
        }},
       {"GET", "/api/v1/streams",
        [](Api& api, const Exchange& exchange) {
-         exchange->answer(json(api.boards_.streams_json()));
+         const std::size_t limit = number(exchange->request(), "limit", 1000, 1, 10'000);
+         api.later(exchange, [&boards = api.boards_, after = value(exchange->request(), "after"),
+                              limit] { return json(boards.streams_json(after, limit)); });
        }},
       {"GET", "/api/v1/streams/{name}",
        [](Api& api, const Exchange& exchange) {
@@ -346,6 +373,7 @@ void Api::samples(const Exchange& exchange) {
   const Request& request = exchange->request();
   const std::string name = stream_name(request);
   const Input input = input_of(request);
+  if (value(request, "create") != "false" && !service_->find(name)) require_sample(name, input);
   const auto stream =
       value(request, "create") == "false" ? stream_of(exchange) : service_->find_or_make(name);
   if (!stream) throw Refusal(404, "not_found", no_more);
@@ -370,15 +398,16 @@ void Api::forecast(const Exchange& exchange) {
     otherwise = std::min(most_samples(*inputs), ModelOptions::longest_horizon);
   const std::size_t horizon =
       number(request, "horizon", otherwise, 1, ModelOptions::longest_horizon);
-  stream->foresee(value(request, "key"), horizon, inputs, exchange,
+  stream->foresee(model_key(request, stream->settings()), horizon, inputs, exchange,
                   [exchange](const Foresight& said, std::size_t outputs, const Refusal* refusal) {
                     answer(*exchange, refusal, json(forecast_json(said, outputs)));
                   });
 }
 
 void Api::snapshot(const Exchange& exchange) {
-  stream_of(exchange)->snapshot(
-      value(exchange->request(), "key"),
+  const auto stream = stream_of(exchange);
+  stream->snapshot(
+      model_key(exchange->request(), stream->settings()),
       [exchange](std::optional<Bytes> bytes, const Refusal* refusal) {
         answer(*exchange, refusal,
                {.content_type = "application/octet-stream",
@@ -391,15 +420,14 @@ void Api::put_snapshot(const Exchange& exchange) {
   if (exchange->request().content_type != "application/octet-stream")
     throw Refusal(415, "bad_type", "send the snapshot as Content-Type application/octet-stream");
   const auto stream = stream_of(exchange);
-  stream->put_model(value(exchange->request(), "key"), std::move(exchange->request().body),
-                    answer_with(exchange, {.status = 204}));
+  stream->put_model(model_key(exchange->request(), stream->settings()),
+                    std::move(exchange->request().body), answer_with(exchange, {.status = 204}));
 }
 
 void Api::forget_model(const Exchange& exchange) {
-  if (!exchange->request().value("key") && !stream_of(exchange)->settings().fields.key.empty())
-    throw Refusal(400, "no_key", "say whose model with key=");
-  stream_of(exchange)->forget_model(value(exchange->request(), "key"),
-                                    answer_with(exchange, {.status = 204}));
+  const auto stream = stream_of(exchange);
+  stream->forget_model(model_key(exchange->request(), stream->settings()),
+                       answer_with(exchange, {.status = 204}));
 }
 
 void Api::models(const Exchange& exchange) {

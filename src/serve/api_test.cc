@@ -155,7 +155,7 @@ TEST_F(ThreadsServeApi, WhatIsWrongIsSaid) {
   EXPECT_EQ(status("GET", at("/history?target=none")), 404);
   EXPECT_EQ(status("GET", at("/models?sort=size")), 400);
   EXPECT_EQ(status("GET", at("/models?order=up")), 400);
-  EXPECT_EQ(status("GET", at("/snapshot?key=none")), 404);
+  EXPECT_EQ(status("GET", at("/snapshot?key=none")), 400);
   EXPECT_EQ(status("PUT", at("/snapshot"), "nonsense", "application/octet-stream"), 422);
   EXPECT_EQ(status("PUT", at("/snapshot"), "{}"), 415);
   EXPECT_EQ(status("POST", at("/forecast?horizon=1001")), 400);
@@ -202,6 +202,87 @@ TEST_F(ThreadsServeApi, KeysMayBeAnything) {
     EXPECT_EQ(status("DELETE", at("/models?key=" + escaped)), 204);
   }
   EXPECT_EQ(status("DELETE", at("/models")), 400);
+}
+
+// A stream with keys has a model for each, any other stream has one: which is meant has to be said,
+// or not.
+TEST_F(ThreadsServeApi, AModelIsOfTheStreamOrOfAKey) {
+  const std::string keyed = "/api/v1/streams/keyed";
+  EXPECT_EQ(status("PUT", keyed, R"({"learner":"rls","key":"k"})"), 201);
+  EXPECT_EQ(status("POST", keyed + "/samples", R"({"k":"x","a":1,"target":2})"), 200);
+  EXPECT_EQ(status("POST", at("/samples"), R"({"a":1,"target":2})"), 200);
+  const std::string state = ask("GET", at("/snapshot")).body;
+  const std::string of_key = ask("GET", keyed + "/snapshot?key=x").body;
+  const std::string type = "application/octet-stream";
+  for (const auto& [method, rest] :
+       std::initializer_list<std::pair<const char*, const char*>>{{"GET", "/snapshot"},
+                                                                  {"PUT", "/snapshot"},
+                                                                  {"DELETE", "/models"},
+                                                                  {"POST", "/forecast"}}) {
+    const std::string body = std::string(method) == "PUT" ? state : "";
+    EXPECT_EQ(status(method, at(rest + std::string("?key=x")), body, type), 400) << method << rest;
+    EXPECT_EQ(status(method, keyed + rest, body, type), 400) << method << rest;
+  }
+  EXPECT_EQ(get(of_a)["models"], 1);
+  EXPECT_EQ(get(keyed)["models"], 1);
+  EXPECT_EQ(ask("GET", at("/snapshot")).body, state);
+  EXPECT_EQ(ask("GET", keyed + "/snapshot?key=x").body, of_key);
+}
+
+TEST_F(ThreadsServeApi, ASnapshotOfAnotherLearnerIsRefused) {
+  const std::string other = "/api/v1/streams/other";
+  EXPECT_EQ(status("PUT", other, R"({"learner":"ar"})"), 201);
+  EXPECT_EQ(status("POST", other + "/samples", R"({"a":1,"target":2})"), 200);
+  EXPECT_EQ(status("POST", at("/samples"), R"({"a":1,"target":2})"), 200);
+  const std::string before = ask("GET", at("/snapshot")).body;
+  const HttpAnswer refused =
+      ask("PUT", at("/snapshot"), ask("GET", other + "/snapshot").body, "application/octet-stream");
+  EXPECT_EQ(refused.status, 422);
+  EXPECT_NE(refused.body.find("there: ar"), std::string::npos) << refused.body;
+  EXPECT_EQ(ask("GET", at("/snapshot")).body, before);
+}
+
+// A stream is made by its first sample, not by what is none.
+TEST_F(ThreadsServeApi, WhatIsNoSampleMakesNoStream) {
+  const std::string lines = "application/x-ndjson";
+  EXPECT_EQ(status("POST", at("/samples"), "{a:1}"), 422);
+  EXPECT_EQ(status("POST", at("/samples"), ""), 415);
+  EXPECT_EQ(status("POST", at("/samples"), " "), 422);
+  EXPECT_EQ(status("POST", at("/samples"), "[]"), 422);
+  EXPECT_EQ(status("POST", at("/samples"), "[7, {\"a\":]}]"), 400);
+  EXPECT_EQ(status("POST", at("/samples"), "x\n\ny\n", lines), 422);
+  EXPECT_EQ(status("POST", at("/samples"), "a,target\n", "text/csv"), 422);
+  const HttpAnswer said = ask("POST", at("/samples"), "{a:1}");
+  EXPECT_NE(said.body.find("no stream was made"), std::string::npos) << said.body;
+  EXPECT_EQ(get("/api/v1/streams")["total"], 0);
+  EXPECT_EQ(status("POST", at("/samples"), "{\n{\"a\":1,\"target\":2}\n", lines), 200);
+  EXPECT_EQ(status("POST", at("/samples"), "{a:1}"), 200);  // answered in its place: refused
+  EXPECT_EQ(get(of_a)["refused"], 2);
+}
+
+TEST_F(ThreadsServeApi, StreamsAreListedPageByPage) {
+  std::vector<std::string> names;
+  for (const char* name : {"a", "b", "B", "c-1", "c.2"}) {
+    EXPECT_EQ(status("PUT", std::string("/api/v1/streams/") + name, R"({"learner":"ar"})"), 201);
+    names.emplace_back(name);
+  }
+  std::ranges::sort(names);
+  for (const std::size_t limit : {1, 2, 5, 100}) {
+    std::vector<std::string> listed;
+    std::size_t pages = 0;
+    for (std::string after; pages < 10;) {
+      const json page = get("/api/v1/streams?limit=" + std::to_string(limit) + "&after=" + after);
+      ++pages;
+      EXPECT_EQ(page["total"], names.size());
+      for (const json& stream : page["streams"]) listed.push_back(stream["name"]);
+      if (page["next"].is_null()) break;
+      after = page["next"];
+    }
+    EXPECT_EQ(listed, names) << limit;
+    EXPECT_EQ(pages, (names.size() + limit - 1) / limit);
+  }
+  EXPECT_EQ(get("/api/v1/streams?after=zzz")["streams"].size(), 0U);
+  EXPECT_EQ(status("GET", "/api/v1/streams?limit=0"), 400);
 }
 
 TEST_F(ThreadsServeApi, EventsFollowSamples) {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <ranges>
+#include <cmath>
 
 #include "settings/schema_json.h"
 
@@ -81,11 +81,12 @@ std::vector<ShownPoint> Points::from(std::size_t k, std::size_t target) const {
 }
 
 std::size_t Points::after(std::uint64_t event) const {
-  const auto all = std::views::iota(std::size_t{0}, size());
-  return static_cast<std::size_t>(
-      std::ranges::upper_bound(all, event, {},
-                               [&](std::size_t k) { return points_[place(k)].event; }) -
-      all.begin());
+  std::size_t first = 0;
+  for (std::size_t end = size(); first < end;) {
+    const std::size_t middle = first + (end - first) / 2;
+    points_[place(middle)].event > event ? end = middle : first = middle + 1;
+  }
+  return first;
 }
 
 Board::Board(std::string name, const StreamSettings& settings, std::int64_t created,
@@ -279,6 +280,9 @@ void Board::count(const Engine& engine) {
 void Board::set_status(StreamStatus status) {
   if (status.learner.empty()) status.learner = learner_;  // no model is in memory
   const std::lock_guard lock(mutex_);
+  if (std::isfinite(status.samples_per_second) &&
+      status.samples_per_second != status_.samples_per_second)
+    ++event_;
   for (std::size_t k = 0; k < status.warnings.size(); ++k)
     status.warnings[k] += warnings_before_[k];
   status_ = std::move(status);

@@ -66,7 +66,9 @@ bool holds(std::string_view text, std::string_view pattern) {
   const auto same = [](unsigned char a, unsigned char b) {
     return std::tolower(a) == std::tolower(b);
   };
-  return !std::ranges::search(text, pattern, same).empty() || pattern.empty();
+  return std::search(text.begin(), text.end(), pattern.begin(), pattern.end(), same) !=
+             text.end() ||
+         pattern.empty();
 }
 
 }  // namespace

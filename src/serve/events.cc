@@ -4,11 +4,15 @@
 
 #include <algorithm>
 
+#include "serve/json_text.h"
+
 namespace kalstream::serve {
 namespace {
 
 constexpr std::size_t most_at_once = 500;  // events of a channel, some times a second
-constexpr int still_here = 15;             // seconds
+constexpr std::size_t most_streams = 200;  // with news, in a second: some 100 KiB, and …
+constexpr std::size_t most_bytes = http::EventStream::most / 2;  // … about so many at most
+constexpr int still_here = 15;                                   // seconds
 
 void send(const std::vector<std::shared_ptr<http::EventStream>>& to, std::string text,
           std::size_t events) {
@@ -24,14 +28,15 @@ std::string event(const char* name, const std::string& data) {
 
 void Events::listen(const std::string& stream, View view, Listener listener) {
   const auto board = stream.empty() ? nullptr : boards_.board(stream);
-  std::string first = ": kalstream\n\n" + event("streams", boards_.streams_json());
-  if (board) first += event("status", board->stream_json(Board::Detail::experts));
   const std::lock_guard lock(mutex_);
-  if (channels_.empty()) {
-    warnings_since_.clear();
-    for (const auto& one : boards_.boards()) warnings_since_[one->name()] = one->events();
-  }
   Channel& channel = channels_[{stream, view.key, view.target}];
+  if (channel.listeners.empty() && stream.empty()) {
+    told_.clear();
+    for (const auto& one : boards_.boards()) told_[one->name()] = {one->events(), one->events()};
+  }
+  std::string first = ": kalstream\n\n";
+  if (stream.empty()) first += event("streams", boards_.streams_json("", most_streams, most_bytes));
+  if (board) first += event("status", board->stream_json(Board::Detail::experts));
   channel.view = std::move(view);
   if (channel.listeners.empty() && board) channel.since = board->events();
   listener->send(std::make_shared<const std::string>(std::move(first)), 1);
@@ -56,11 +61,10 @@ void Events::tick(bool a_second_has_passed) {
     }
     const std::string& stream = std::get<0>(name);
     if (!stream.empty()) send_news(stream, channel);
-    if (!stream.empty() && a_second_has_passed) send_status(stream, channel);
+    if (a_second_has_passed) stream.empty() ? send_streams(channel) : send_status(stream, channel);
     ++it;
   }
-  if (!a_second_has_passed || channels_.empty()) return;
-  send_streams();
+  if (!a_second_has_passed) return;
   if (++seconds_ % still_here != 0) return;
   for (auto& [name, channel] : channels_) send(channel.listeners, ": still here\n\n", 0);
 }
@@ -83,28 +87,48 @@ void Events::send_status(const std::string& stream, Channel& channel) {
     send(channel.listeners, event("status", board->stream_json(Board::Detail::experts)), 1);
 }
 
-// To all; warnings of any stream to those who do not listen to one.
-void Events::send_streams() {
+void Events::send_streams(const Channel& channel) {
   const auto boards = boards_.boards();
-  std::uint64_t now = boards.size();
+  std::map<std::string, Told> told;
+  std::vector<const Board*> changed;
   std::string warnings;
   std::size_t events = 0;
-  std::map<std::string, std::uint64_t> since;
   for (const auto& board : boards) {
-    now = now * 31 + board->events();
-    const auto before = warnings_since_.find(board->name());
-    const Board::News news = board->warnings(before == warnings_since_.end() ? 0 : before->second);
-    since[board->name()] = news.last;
+    const auto before = told_.find(board->name());
+    Told& now = told[board->name()];
+    if (before != told_.end()) now = before->second;
+    if (before == told_.end() || board->events() != now.status) changed.push_back(board.get());
+    if (warnings.size() > most_bytes) continue;  // in the next second, then
+    const Board::News news = board->warnings(now.warnings);
+    now.warnings = news.last;
     warnings += news.text;
     events += news.events;
   }
-  warnings_since_ = std::move(since);
-  for (auto& [name, channel] : channels_)
-    if (std::get<0>(name).empty() && events > 0) send(channel.listeners, warnings, events);
-  if (std::exchange(streams_since_, now) == now) return;
-  const auto text = std::make_shared<const std::string>(event("streams", boards_.streams_json()));
-  for (auto& [name, channel] : channels_)
-    for (const Listener& listener : channel.listeners) listener->send(text, 1);
+  if (events > 0) send(channel.listeners, std::move(warnings), events);
+  std::vector<std::string> removed;
+  for (const auto& [name, before] : told_)
+    if (!told.contains(name)) {
+      if (removed.size() < most_streams)
+        removed.push_back(name);
+      else
+        told[name] = before;
+    }
+  told_ = std::move(told);
+  if (changed.empty() && removed.empty()) return;
+  std::rotate(changed.begin(), std::ranges::upper_bound(changed, last_told_, {}, &Board::name),
+              changed.end());
+  changed.resize(std::min(changed.size(), most_streams));
+  std::string data = fmt::format("{{\"total\":{},\"streams\":[", boards.size());
+  for (const Board* board : changed) {
+    if (data.size() > most_bytes) break;
+    last_told_ = board->name();
+    told_[last_told_].status = board->events();
+    append_comma(data);
+    data += board->stream_json();
+  }
+  data += ']';
+  append_field(data, "removed", removed);
+  send(channel.listeners, event("streams", data + '}'), 1);
 }
 
 }  // namespace kalstream::serve

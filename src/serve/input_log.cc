@@ -33,7 +33,7 @@ struct Head {
 };
 static_assert(sizeof(Head) == 40);
 
-constexpr std::uint64_t most_bytes = std::uint64_t{1} << 40;  // of a body that is there
+constexpr std::uint64_t largest_body = std::uint64_t{1} << 40;  // of a body that is there
 constexpr std::uint64_t nowhere = std::numeric_limits<std::uint64_t>::max();
 
 std::uint32_t sum_of(std::string_view first, std::string_view second = {}) {
@@ -155,7 +155,7 @@ InputLog::Look InputLog::look_at(const Replayed& in, std::uint64_t at, Entry& en
   };
   Head& head = entry.head;
   if (!read(&head, sizeof(head), at)) return Look::unfinished;
-  const bool is_head = head.sum == sum_of(head) && head.body <= most_bytes &&
+  const bool is_head = head.sum == sum_of(head) && head.body <= largest_body &&
                        head.number >= in.first && head.number < in.bound;
   if (!is_head) return Look::nothing;
   if (in.size - at < entry.size()) return Look::unfinished;

@@ -53,8 +53,12 @@ class InputLog {
 
   std::uint64_t next() const { return next_; }    ///< number of the next entry
   std::uint64_t bytes() const { return bytes_; }  ///< since the file was begun
-  void begin_file() { rolls_ = true; }            ///< with the next entry
-  void remove_before(std::uint64_t number);       ///< files that hold only earlier ones
+  /// With the next entry; until then none is open, as many streams have nothing to say.
+  void begin_file() {
+    rolls_ = true;
+    if (!half_written_) file_.close();
+  }
+  void remove_before(std::uint64_t number);  ///< files that hold only earlier ones
 
  private:
   /// A file that is being replayed.

@@ -167,7 +167,11 @@ void ServedStream::put_model(std::string key, std::string state, Done done) {
     if (!p.engine.settled())
       throw Refusal(409, "not_settled",
                     "the stream has no fields yet: a sample has to come before a snapshot");
-    const std::optional<Bytes> before = p.engine.state_of(key);
+    std::optional<Bytes> before;
+    try {
+      before = p.engine.state_of(key);
+    } catch (const std::exception&) {  // what cannot be read may be replaced
+    }
     try {
       p.engine.put_state(key, as_bytes(state));
     } catch (const SnapshotError& error) {
@@ -188,7 +192,7 @@ void ServedStream::forget_model(std::string key, Done done) {
   run(std::move(done), [this, key = std::move(key)] {
     require_open();
     Parts& p = *parts_;
-    if (!p.engine.state_of(key)) throw Refusal(404, "no_model", "there is no model of this key");
+    if (!p.engine.knows(key)) throw Refusal(404, "no_model", "there is no model of this key");
     try {
       p.log.append({.kind = Input::Kind::forget, .at = milliseconds_now(), .key = key});
     } catch (const std::exception& error) {

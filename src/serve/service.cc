@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <condition_variable>
+#include <optional>
 
+#include "serve/json_text.h"
 #include "serve/stream_folder.h"
 
 namespace kalstream::serve {
@@ -17,10 +20,20 @@ std::string made(const std::string& folder, System& system) {
 
 }  // namespace
 
-std::string Boards::streams_json() const {
-  std::string list;
-  for (const auto& board : boards()) list += (list.empty() ? "" : ",") + board->stream_json();
-  return "{\"streams\":[" + list + "]}";
+std::string Boards::streams_json(const std::string& after, std::size_t limit,
+                                 std::size_t bytes) const {
+  const auto all = boards();
+  auto next = std::ranges::upper_bound(all, after, {}, [](const auto& b) { return b->name(); });
+  std::string to = fmt::format("{{\"total\":{},\"streams\":[", all.size());
+  std::optional<std::string> last;
+  for (; next != all.end() && limit > 0 && (!last || to.size() < bytes); ++next, --limit) {
+    append_comma(to);
+    to += (*next)->stream_json();
+    last = (*next)->name();
+  }
+  to += ']';
+  append_field(to, "next", next == all.end() ? std::nullopt : last);
+  return to + '}';
 }
 
 Service::Service(ServiceOptions options, System& system)

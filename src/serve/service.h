@@ -21,8 +21,11 @@ class Boards {
   /// nullptr: there is none.
   virtual std::shared_ptr<const Board> board(const std::string& name) const = 0;
 
-  /// {"streams":[…]}: all of them, each as Board::stream_json() tells it in brief.
-  std::string streams_json() const;
+  /// {"total":…,"streams":[…],"next":…}: those whose names come after a name, at most `limit` and,
+  /// but for the first, no more when there are so many bytes, each as Board::stream_json() tells it
+  /// in brief; `next` is the last of their names, null if no more come.
+  std::string streams_json(const std::string& after, std::size_t limit,
+                           std::size_t bytes = std::string::npos) const;
 };
 
 class Service final : public Boards {

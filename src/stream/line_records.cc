@@ -13,14 +13,12 @@ LineRecords::LineRecords(LineOptions options, int wake, System& system)
       name_(options_.follow.empty() ? "standard input" : options_.follow),
       lines_(options_.follow.empty() ? LineSource(options_.in, wake, longest_line, system)
                                      : LineSource(options_.follow, wake, longest_line, system)),
-      reader_({.format = options_.format}, options_.columns) {
-  if (options_.leave_unfinished) lines_.leave_unfinished();
-}
+      reader_({.format = options_.format}, options_.columns) {}
 
 // By itself a line is read at once; those that are shared are kept until all are there.
 Source::Event LineRecords::next(std::vector<Arrival>& arrivals, std::size_t most,
                                 std::chrono::milliseconds longest, Workers* workers) {
-  const bool shared = workers != nullptr && most > 1 && reader_.is_settled();
+  const bool shared = workers != nullptr && most > 1 && reader_.is_settled() && !within_line_;
   if (!shared) most = 1;
   std::size_t count = 0;
   while (count < most) {
@@ -29,21 +27,35 @@ Source::Event LineRecords::next(std::vector<Arrival>& arrivals, std::size_t most
       if (count > 0) break;
       return event == LineSource::Event::end ? Event::end : Event::idle;
     }
-    ++line_;
+    const bool is_rest = std::exchange(within_line_, false);
+    if (is_rest && lines_.line().find_first_not_of("\r") == std::string_view::npos) continue;
+    line_ += is_rest ? 0 : 1;
     if (line_ <= known_) continue;
     if (arrivals.size() == count) arrivals.emplace_back();
     Arrival& arrival = arrivals[count];
     arrival.line = line_;
     arrival.since = lines_.arrival();
-    if (shared)
+    if (is_rest)
+      be_rest(arrival);
+    else if (shared)
       arrival.text = lines_.line();
     else
       reader_.read(lines_.line(), arrival);
-    count += shared || !arrival.is_silent() ? 1 : 0;
+    count += is_rest || shared || !arrival.is_silent() ? 1 : 0;
   }
   arrivals.resize(count);
   if (shared) read(arrivals, *workers);
   return Event::records;
+}
+
+// The line was answered, and learnt, as it stood then.
+void LineRecords::be_rest(Arrival& arrival) const {
+  constexpr std::size_t most_shown = 60;
+  arrival.is_problem = true;
+  arrival.problem =
+      "the line had no end yet when it was taken, without what stands behind it now: '" +
+      std::string(lines_.line().substr(0, most_shown)) +
+      "', which is left out; to learn the line as it is, go on from an earlier checkpoint";
 }
 
 // A line may change how those behind it are read, as a header does that comes again with its
@@ -71,7 +83,9 @@ void LineRecords::exchange(Archive& archive) {
 }
 
 std::string LineRecords::go_on() {
-  if (lines_.go_on()) return ", in " + name_ + " at line " + std::to_string(line_ + 1);
+  const bool same = lines_.go_on();
+  within_line_ = lines_.goes_on_within_line();
+  if (same) return ", in " + name_ + " at line " + std::to_string(line_ + 1);
   if (options_.replay) {
     known_ = std::exchange(line_, 0);
     return ", at line " + std::to_string(known_ + 1);

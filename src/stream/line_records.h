@@ -20,8 +20,6 @@ struct LineOptions {
   /// When it goes on from a checkpoint, a pipe begins again with its first line: those that are
   /// known are passed over.
   bool replay = false;
-  /// What is at the end of a file without a line's end is left for later, when it may be whole.
-  bool leave_unfinished = false;
 };
 
 class LineRecords final : public Source {
@@ -43,11 +41,9 @@ class LineRecords final : public Source {
   std::string go_on() override;
   bool can_go_back() const override { return options_.replay || lines_.is_file(); }
 
-  /// The file ended with a line that has no end, and that was left for later.
-  bool has_unfinished() const { return options_.leave_unfinished && lines_.has_unfinished(); }
-
  private:
   void read(std::span<Arrival> lines, Workers& workers);
+  void be_rest(Arrival& arrival) const;
 
   LineOptions options_;
   std::string name_;
@@ -56,6 +52,8 @@ class LineRecords final : public Source {
   std::vector<RecordReader> readers_;  // copies, for each thread its own
   std::uint64_t line_ = 0;
   std::uint64_t known_ = 0;  // lines of a replay to be passed over
+  bool within_line_ =
+      false;  // the next is the rest of the last one, which had no end when it was taken
 };
 
 }  // namespace kalstream

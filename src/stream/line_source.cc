@@ -88,7 +88,7 @@ bool LineSource::take_line() {
   while (true) {
     const std::size_t end = buffer_.find('\n', scanned_);
     const bool whole = end != std::string::npos;
-    const bool last = ended_ && !leaves_unfinished_ && at_ < buffer_.size();
+    const bool last = ended_ && at_ < buffer_.size();
     if (!whole && !last) {
       scanned_ = buffer_.size();
       if (scanned_ - at_ <= longest_) return false;
@@ -251,6 +251,11 @@ bool LineSource::go_on() {
   if (same && system_.seek(descriptor_, static_cast<off_t>(place_.offset), SEEK_SET) < 0)
     fail((path_.empty() ? "the stream" : path_) + ": cannot be read");
   if (!same) place_ = {};
+  char last = '\n';
+  if (place_.offset > 0 && is_file_ &&
+      system_.read_at(descriptor_, &last, 1, place_.offset - 1) < 0)
+    fail((path_.empty() ? "the stream" : path_) + ": cannot be read");
+  within_line_ = last != '\n';
   return same;
 }
 

@@ -48,10 +48,9 @@ class LineSource {
   /// read then, or none. Throws std::runtime_error if that cannot be told.
   bool go_on();
 
-  /// At the end of a file, a line without an end may be one that is still being written: it is left
-  /// for later.
-  void leave_unfinished() { leaves_unfinished_ = is_file_; }
-  bool has_unfinished() const { return ended_ && at_ < buffer_.size(); }
+  /// Where it goes on is within a line: one that had no end when it was taken, at the end of a file
+  /// that somebody was still writing. The next line is the rest of it.
+  bool goes_on_within_line() const { return within_line_; }
 
  private:
   bool take_line();
@@ -74,7 +73,7 @@ class LineSource {
   std::size_t scanned_ = 0;  // no line end before
   bool skipping_ = false;    // the rest of a line too long
   bool ended_ = false;
-  bool leaves_unfinished_ = false;
+  bool within_line_ = false;
   std::string line_;
   std::string left_over_;  // of a file that was renamed: its last line, without an end
   std::chrono::steady_clock::time_point asked_ = std::chrono::steady_clock::now();

@@ -149,29 +149,36 @@ TEST(LineSource, ReadsAllFilesThatWereRotatedSince) {
   }
 }
 
-TEST(LineSource, AnUnfinishedLineOfAFileCanWait) {
-  const TemporaryFolder folder;
-  append(folder.path / "d", "one\n51");
-  FilePlace place;
-  const auto open = [&] { return ::open((folder.path / "d").c_str(), O_RDONLY); };
-  const int first = open();
-  {
+// The last line of a file needs no end. Where it gets one later, or more, that is the next.
+TEST(LineSource, KnowsThatItGoesOnWithinALine) {
+  for (const auto& [more, next] : std::vector<std::pair<const char*, const char*>>{
+           {"", nullptr}, {"\n", ""}, {"7.5\n", "7.5"}, {"\ntwo\n", ""}}) {
+    const TemporaryFolder folder;
+    append(folder.path / "d", "one\n51");
+    const auto open = [&] { return ::open((folder.path / "d").c_str(), O_RDONLY); };
+    const int first = open();
     LineSource source(first, -1, 100);
-    source.leave_unfinished();
     EXPECT_EQ(source.next(1s), Event::line);
+    const FilePlace before = source.place();
+    EXPECT_EQ(source.next(1s), Event::line);
+    EXPECT_EQ(source.line(), "51");
     EXPECT_EQ(source.next(1s), Event::end);
-    EXPECT_TRUE(source.has_unfinished());
-    place = source.place();
+    const FilePlace place = source.place();
+    append(folder.path / "d", more);
+    const int second = open();
+    LineSource again(second, -1, 100);
+    again.set_place(place);
+    ASSERT_TRUE(again.go_on());
+    EXPECT_TRUE(again.goes_on_within_line());
+    EXPECT_EQ(again.next(1s), next == nullptr ? Event::end : Event::line);
+    EXPECT_EQ(again.line(), next == nullptr ? "" : next);
+    const int third = open();
+    LineSource whole(third, -1, 100);
+    whole.set_place(before);
+    ASSERT_TRUE(whole.go_on());
+    EXPECT_FALSE(whole.goes_on_within_line());
+    for (const int descriptor : {first, second, third}) ::close(descriptor);
   }
-  append(folder.path / "d", "7.5\n");
-  const int second = open();
-  LineSource again(second, -1, 100);
-  again.set_place(place);
-  ASSERT_TRUE(again.go_on());
-  EXPECT_EQ(again.next(1s), Event::line);
-  EXPECT_EQ(again.line(), "517.5");
-  ::close(first);
-  ::close(second);
 }
 
 TEST(LineSource, ASignalEndsTheWait) {

@@ -703,6 +703,29 @@ TEST_F(StreamTest, StartsWithALearnerThatRunHasSaved) {
   EXPECT_EQ(work_.kalstream("run --data history.csv --resume s.kal --quiet").exit_code, fine);
 }
 
+// A last line without an end is a line. Whether it was cut shows when the stream goes on: what it
+// has more then is told, and does not become a line of its own.
+TEST_F(StreamTest, ALastLineWithoutAnEndIsTakenOnce) {
+  const std::string cut = "a,target\n1,10\n2,20\n3,51";
+  for (const auto& [later, answers, told] :
+       std::vector<std::tuple<std::string, std::string, bool>>{{"", "", false},
+                                                               {"\n", "", false},
+                                                               {"\r\n4,5\n", "4,,learnt,5,", false},
+                                                               {"7.5\n4,5\n", "4,,learnt,5,", true},
+                                                               {"7.5", "", true}}) {
+    const std::string state = "s.kal";
+    for (const char* end : {"", ".previous"}) std::filesystem::remove(work_.path(state + end));
+    const std::string arguments = "--learner rls --checkpoint " + state;
+    const Ran first = run(arguments, cut);
+    EXPECT_NE(first.out.find("3,,learnt,51,"), std::string::npos) << first.out << first.err;
+    const Ran second = run(arguments + " --resume", cut + later);
+    EXPECT_THAT(second.out, StartsWith(answers)) << later;
+    EXPECT_EQ(second.out.empty(), answers.empty()) << second.out;
+    EXPECT_EQ(second.err.find("4: the line had no end yet") != std::string::npos, told)
+        << second.err;
+  }
+}
+
 TEST_F(StreamTest, CsvHasOneHeaderHoweverOftenItGoesOn) {
   std::string rows;
   for (int t = 0; t < 6; ++t)

@@ -1,12 +1,17 @@
 // Requests to a service, one after the other: "METHOD TARGET TYPE HOST ORIGIN", then the body,
 // until a line of three equals signs. Whatever they are, each is answered, and with JSON that is
-// JSON.
+// JSON. After a first line "RAW" there are the bytes of a connection: what two servers could take
+// for different requests is not served.
+#include <algorithm>
+#include <atomic>
+#include <cctype>
 #include <nlohmann/json.hpp>
 #include <thread>
 
 #include "fuzz.h"
 #include "http/guard.h"
 #include "http/server.h"
+#include "http_visitor.h"
 #include "serve/api.h"
 #include "temporary_folder.h"
 
@@ -47,9 +52,40 @@ std::string take_word(std::string_view& line) {
   return word;
 }
 
+/// How many lines of the head begin with a name.
+std::size_t lines_with(std::string head, std::string_view name) {
+  std::ranges::transform(head, head.begin(), [](unsigned char c) { return std::tolower(c); });
+  std::size_t n = 0;
+  for (std::size_t at = 0; (at = head.find(name, at)) != std::string::npos; at += name.size()) ++n;
+  return n;
+}
+
+void connect_with(std::string text) {
+  static std::atomic<std::size_t> served;
+  static http::Server server({}, [](const std::shared_ptr<http::Exchange>& exchange) {
+    ++served;
+    exchange->answer(http::Response{.body = exchange->request().body});
+  });
+  served = 0;
+  text += "\r\n\r\nEND\r\n\r\n";  // of the last head, and then what is none: the server closes
+  test::HttpVisitor visitor(server.port());
+  visitor.say(text);
+  visitor.finish();
+  fuzz::require(visitor.is_closed());
+  const std::string head = text.substr(0, text.find("\r\n\r\n"));
+  const std::size_t lengths = lines_with(head, "\r\ncontent-length:");
+  const std::size_t encodings = lines_with(head, "\r\ntransfer-encoding:");
+  if (lengths + encodings > 1 || lines_with(head, "\r\nhost:") > 1 ||
+      head.find('\0') != std::string::npos)
+    fuzz::require(served == 0);
+}
+
 }  // namespace
 
 KALSTREAM_FUZZ(http_request) {
+  constexpr std::string_view raw = "RAW\n";
+  if (fuzz::as_text(bytes).starts_with(raw))
+    return connect_with(fuzz::as_text(bytes.subspan(raw.size())));
   static Served served;
   http::Guard guard({.hosts = {"known"}, .token = ""});
   const std::string text = fuzz::as_text(bytes);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <string>
 
 namespace kalstream::python {
@@ -36,6 +37,19 @@ void forget_numpy() {
   Py_CLEAR(ascontiguousarray);
 }
 
+// The buffer of a masked array has its values, and nothing of its mask. Types are asked but once in
+// a row.
+nb::object unmasked(nb::handle source) {
+  static const PyTypeObject* plain = nullptr;
+  const PyTypeObject* type = Py_TYPE(source.ptr());
+  if (type == plain) return nb::borrow(source);
+  if (!nb::hasattr(source, "filled") || !nb::hasattr(source, "mask")) {
+    plain = (type->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0 ? type : plain;  // that stays
+    return nb::borrow(source);
+  }
+  return source.attr("astype")("float64").attr("filled")(std::numeric_limits<double>::quiet_NaN());
+}
+
 Numbers::Numbers(nb::handle source, std::size_t expected, const char* name) {
   if (PyFloat_Check(source.ptr()) != 0 || PyLong_Check(source.ptr()) != 0) {
     single_ = PyFloat_AsDouble(source.ptr());
@@ -43,9 +57,9 @@ Numbers::Numbers(nb::handle source, std::size_t expected, const char* name) {
     view_ = {&single_, 1};
   } else if (source.is_none()) {
     view_ = {};
-  } else if (!view_buffer(source)) {
+  } else if (const nb::object values = unmasked(source); !view_buffer(values)) {
     try {
-      convert(source);
+      convert(values);
     } catch (nb::python_error& error) {
       nb::raise_from(error, PyExc_TypeError, "%s: numbers expected", name);
     }

@@ -39,6 +39,9 @@ class Numbers {
   std::span<const double> view_;
 };
 
+/// What is masked in a masked array of NumPy is missing: NaN. All else stays as it is.
+nb::object unmasked(nb::handle source);
+
 /// A new NumPy array with a copy of these few numbers.
 nb::object small_array(std::span<const double> values);
 

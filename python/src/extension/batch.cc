@@ -47,6 +47,15 @@ std::vector<std::size_t> numbers_of(const Which& which) {
   return numbers;
 }
 
+/// Rows or targets, as doubles one after the other.
+template <class Array>
+Array array_in(nb::handle values, const char* name) {
+  Array array;
+  if (!nb::try_cast(unmasked(values), array))
+    throw nb::type_error((std::string(name) + ": an array of numbers expected").c_str());
+  return array;
+}
+
 /// What each model, or each of which, says of its row of X: use(batch, some, d_hat).
 nb::object said(PyRlsBatch& self, const Matrix& X, const std::optional<Which>& which,
                 const auto& use) {
@@ -57,14 +66,17 @@ nb::object said(PyRlsBatch& self, const Matrix& X, const std::optional<Which>& w
   return array_of(std::move(d_hat), {rows});
 }
 
-nb::object predict(PyRlsBatch& self, const Matrix& X, const std::optional<Which>& which) {
+nb::object predict(PyRlsBatch& self, nb::handle values, const std::optional<Which>& which) {
+  const auto X = array_in<Matrix>(values, "X");
   return said(self, X, which, [&](RlsBatch& batch, const auto& some, auto& d_hat) {
     which ? batch.predict_some(some, span_of(X), d_hat) : batch.predict(span_of(X), d_hat);
   });
 }
 
-nb::object learn(PyRlsBatch& self, const Matrix& X, const Targets& y,
+nb::object learn(PyRlsBatch& self, nb::handle values, nb::handle targets,
                  const std::optional<Which>& which) {
+  const auto X = array_in<Matrix>(values, "X");
+  const auto y = array_in<Targets>(targets, "y");
   const std::span<const double> d(y.data(), y.size());
   return said(self, X, which, [&](RlsBatch& batch, const auto& some, auto& d_hat) {
     which ? batch.learn_some(some, span_of(X), d, d_hat) : batch.learn(span_of(X), d, d_hat);

@@ -14,6 +14,7 @@
 #include <limits>
 #include <numeric>
 
+#include "core/memory_limit.h"
 #include "data/generators.h"
 #include "eval/comparison.h"
 #include "eval/outlook.h"
@@ -273,6 +274,13 @@ nb::list compare_learners(const std::vector<std::pair<std::string, const PyLearn
 }
 
 nb::tuple generate_stream(const std::string& spec, std::size_t rows) {
+  const std::size_t numbers = generate(spec, 1).n_inputs() + 1;
+  try {
+    require_memory(static_cast<double>(rows) * static_cast<double>(numbers * sizeof(double)),
+                   "stream of " + std::to_string(rows) + " rows", "choose fewer rows");
+  } catch (const NotEnoughMemory& error) {
+    throw std::invalid_argument(error.what());
+  }
   Dataset data = generate(spec, rows);
   const std::size_t inputs = data.n_inputs();
   const std::size_t targets = data.n_targets();

@@ -11,6 +11,7 @@
 #include "contenders/budget.h"
 #include "contenders/contenders.h"
 #include "core/archive.h"
+#include "core/finite.h"
 #include "core/memory_limit.h"
 #include "engine/checkpoint.h"
 #include "io/atomic_file.h"
@@ -168,8 +169,18 @@ nb::object forecast(PyLearner& self, std::size_t horizon, nb::handle X) {
   require_memory(
       static_cast<double>(horizon) * sizeof(double) * static_cast<double>(l.outputs() + l.inputs()),
       "forecast", "choose a shorter horizon");
-  std::vector<double> d_hat(horizon * l.outputs());
-  if (!l.forecast(horizon, Numbers(X, horizon * l.inputs(), "X"), d_hat)) fail_inputs();
+  const Numbers numbers(X, horizon * l.inputs(), "X");
+  const Values inputs = numbers;
+  if (!all_usable(inputs)) fail_inputs();
+  std::vector<double> d_hat;
+  d_hat.reserve(horizon * l.outputs());
+  l.start_forecast();
+  for (std::size_t k = 0; k < horizon; ++k) {
+    constexpr std::size_t now_and_then = 256;
+    if (k % now_and_then == 0 && PyErr_CheckSignals() != 0) throw nb::python_error();
+    const Values next = l.forecast_next(inputs.subspan(k * l.inputs(), l.inputs()));
+    d_hat.insert(d_hat.end(), next.begin(), next.end());
+  }
   return array_of(std::move(d_hat), {horizon, l.outputs()});
 }
 

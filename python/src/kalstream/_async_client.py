@@ -107,6 +107,14 @@ class AsyncClient(Calls):
         for answer in await self.send_batch(stream, some) if some else []:
             yield answer
 
+    async def streams(self) -> list[dict[str, Any]]:
+        page = await self._streams(None)
+        found = page["streams"]
+        while page["next"] is not None:
+            page = await self._streams(page["next"])
+            found += page["streams"]
+        return found
+
     async def models(
         self, stream: str, *, search: str | None = None, sort: str = "key", order: str = "asc"
     ) -> AsyncIterator[dict[str, Any]]:

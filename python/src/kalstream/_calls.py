@@ -179,9 +179,8 @@ class Calls:
     # Streams
 
     @call
-    def streams(self) -> Call[list[dict[str, Any]]]:
-        """All streams, each with its samples, errors, rate and so on."""
-        return Call("GET", "/api/v1/streams", read=lambda body: json.loads(body)["streams"])
+    def _streams(self, after: str | None) -> Call[dict[str, Any]]:
+        return Call("GET", _asked("/api/v1/streams", after=after, limit=PAGE))
 
     @call
     def create(self, /, stream: str, **options: Any) -> Call[dict[str, Any]]:

@@ -40,6 +40,15 @@ class Client(Calls):
         for some in _calls.batches(samples, batch):
             yield from self.send_batch(stream, some)
 
+    def streams(self) -> list[dict[str, Any]]:
+        """All streams by name, each with its samples, errors, rate and so on."""
+        page = self._streams(None)
+        found = page["streams"]
+        while page["next"] is not None:
+            page = self._streams(page["next"])
+            found += page["streams"]
+        return found
+
     def models(
         self, stream: str, *, search: str | None = None, sort: str = "key", order: str = "asc"
     ) -> Iterator[dict[str, Any]]:

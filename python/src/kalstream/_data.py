@@ -18,10 +18,25 @@ Fields = Union[str, int, Sequence[Union[str, int]], None]
 Column = tuple[str, Any, bool]  # name, values, whether the column is one of text
 
 
+def unmasked(values: Any) -> Any:
+    """Masked values are missing ones: NaN, NaT for times, None for all else."""
+    if not hasattr(values, "filled") or not hasattr(values, "mask"):
+        return values
+    if not np.ma.is_masked(values):
+        return values.data
+    if values.dtype.kind in "fiub":
+        return values.astype(np.float64).filled(np.nan)
+    if values.dtype.kind == "M":
+        return values.filled(np.datetime64("NaT"))
+    kept = values.data.astype(object)
+    kept[values.mask] = None
+    return kept
+
+
 def matrix(name: str, values: ArrayLike, columns: int | None = None) -> Array:
     """Rows of doubles one after the other; not copied if they already are."""
     try:
-        rows = np.ascontiguousarray(values, dtype=np.float64)
+        rows = np.ascontiguousarray(unmasked(values), dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise TypeError(f"{name}: a table of numbers expected ({error})") from None
     if rows.ndim == 1 and columns in (None, 1):
@@ -66,6 +81,7 @@ def columns_of(table: Any) -> list[Column]:
 
 def _column(name: str, values: Any) -> Column:
     dtype = getattr(values, "dtype", None)
+    values = unmasked(values)
     if getattr(dtype, "kind", "") == "M":  # also with a zone: in UTC
         values = np.asarray(values, dtype="datetime64[ns]")
     elif hasattr(values, "to_numpy"):

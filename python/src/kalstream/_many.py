@@ -10,6 +10,7 @@ from typing import Any
 from . import _data
 from ._evaluation import ByName, Run, check, prepare, run_learners
 from ._learner import _size
+from ._data import unmasked
 from ._numpy import np
 
 
@@ -131,7 +132,7 @@ def _by_key(table: Any, y: Any, key: str) -> list[Series]:
         rest = table.drop(columns=key) if is_pandas else table.drop(key)
         return [(name, (rest.iloc if is_pandas else rest)[those], None) for name, those in rows.items()]
     columns = {
-        name: np.asarray(values, dtype=None if hasattr(values, "dtype") else object)
+        name: np.asarray(unmasked(values), dtype=None if hasattr(values, "dtype") else object)
         for name, values in table.items()
         if name != key
     }
