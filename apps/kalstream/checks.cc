@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
 #include <unordered_set>
 
 #include "core/memory_limit.h"

@@ -6,13 +6,14 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cmath>
+#include <cstdio>
 #include <filesystem>
 #include <string>
 
 #include "core/number_in.h"
 #include "io/atomic_file.h"
+#include "schema/value.h"
 
 namespace kalstream::cli {
 
@@ -33,8 +34,7 @@ inline CLI::Validator whole_number(double low, double high) {
 inline CLI::Validator svg_name() {
   return {[](const std::string& file) -> std::string {
             std::filesystem::path path = file;
-            std::string extension = path.extension().string();
-            for (char& c : extension) c = static_cast<char>(std::tolower(c));
+            const std::string extension = lower_case(path.extension().string());
             constexpr std::array others{".png", ".jpg",  ".jpeg", ".gif", ".webp",
                                         ".bmp", ".tiff", ".pdf",  ".eps", ".ps"};
             if (std::find(others.begin(), others.end(), extension) == others.end()) return "";
@@ -58,6 +58,12 @@ inline void write_or_print(const std::string& to, const auto& make) {
     fmt::print("{}", make());
   else if (!to.empty())
     write_file(to, make());
+}
+
+/// To standard error, with the program's name before it. Where nobody can hear it, work goes on.
+inline void say_to_people(const std::string& text) {
+  const std::string line = fmt::format("kalstream: {}\n", text);
+  std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
 /// Version, commit and compiler it was made from and by, and the kernels it uses here: a line each.

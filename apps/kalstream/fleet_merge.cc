@@ -1,5 +1,4 @@
 // kalstream fleet merge: two topics become one, exactly once.
-
 #include <memory>
 
 #include "commands.h"

@@ -1,6 +1,6 @@
 #include "fleet_options.h"
 
-#include <fmt/format.h>
+#include "commands.h"
 
 namespace kalstream::cli {
 
@@ -31,10 +31,5 @@ void add_fleet_options(CLI::App& cmd, FleetArguments& a) {
 OpenFleet::OpenFleet(const FleetArguments& a)
     : admin(configuration_of(a.kafka).set("group.id", a.name), say_to_people),
       known(fleet::find_fleet(admin, a.name)) {}
-
-void say_to_people(const std::string& text) {
-  const std::string line = fmt::format("kalstream: {}\n", text);
-  std::fwrite(line.data(), 1, line.size(), stderr);
-}
 
 }  // namespace kalstream::cli

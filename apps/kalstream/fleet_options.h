@@ -43,7 +43,4 @@ struct OpenFleet {
   fleet::KnownFleet known;
 };
 
-/// To standard error, with the program's name before it.
-void say_to_people(const std::string& text);
-
 }  // namespace kalstream::cli

@@ -26,7 +26,7 @@ namespace {
 struct ForecastArguments {
   std::string data;
   std::vector<std::string> columns;
-  StreamSettings settings = defaults();
+  StreamSettings settings = {.missing = "hold", .horizon = 24};
   double interval = 0.9;
   std::size_t delay = 0;
   std::string start;
@@ -36,13 +36,6 @@ struct ForecastArguments {
   std::string plot;
   std::string save;
   bool quiet = false;
-
-  static StreamSettings defaults() {
-    StreamSettings settings;
-    settings.missing = "hold";
-    settings.horizon = 24;
-    return settings;
-  }
 };
 
 Contender contender_of(const ForecastArguments& a, Learnt& before, const Dataset& data) {

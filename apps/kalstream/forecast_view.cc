@@ -44,11 +44,6 @@ bool is_shown(std::size_t lead, std::size_t horizon) {
   return false;
 }
 
-// Names, then as many columns for each target.
-std::string name_of_column(const ForecastReport& r, const std::string& what, std::size_t k) {
-  return r.data.n_targets() == 1 ? what : fmt::format("{}_{}", what, r.data.target_names[k]);
-}
-
 /// Of each target the value of a lead and, where there are bounds, these.
 std::vector<double> numbers_of(const ForecastReport& r, const Outlook& o, std::size_t lead) {
   const std::size_t n_d = r.data.n_targets();
@@ -215,10 +210,10 @@ std::string backtest_table(const ForecastReport& r, const Outlook& o) {
 std::string forecast_csv(const ForecastReport& r) {
   std::string out = r.has_keys() ? csv_field(key_name(r)) + ",lead" : "lead";
   if (has_times(r)) out += ',' + csv_field(r.data.time_name);
-  for (std::size_t k = 0; k < r.data.n_targets(); ++k)
+  for (const std::string& target : r.data.target_names)
     for (const char* what : {"forecast", "forecast_low", "forecast_high"})
       if (r.interval > 0 || what == std::string_view("forecast"))
-        out += ',' + csv_field(name_of_column(r, what, k));
+        out += ',' + csv_field(r.data.n_targets() == 1 ? what : fmt::format("{}_{}", what, target));
   out += '\n';
   for_each_lead(r, [&](const Outlook& o, std::size_t lead) {
     if (r.has_keys()) out += csv_field(o.key) + ',';

@@ -6,7 +6,6 @@
 
 #include "eval/outlook.h"
 #include "schema/dataset.h"
-#include "view/chart.h"
 
 namespace kalstream::cli {
 

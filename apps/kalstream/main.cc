@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <new>
+#include <ranges>
 #include <span>
 #include <stdexcept>
 #include <vector>
@@ -52,11 +53,10 @@ Exit codes: 0 fine, 1 failure, 2 usage or configuration, 3 bad data.)";
 void check_kernels() {
   const char* wanted = std::getenv("KALSTREAM_TARGET");
   if (wanted == nullptr || *wanted == '\0' || kernels::target_name() == wanted) return;
-  std::string known;
-  for (const kernels::Kernels* k : kernels::available_targets())
-    known += (known.empty() ? "" : ", ") + std::string(k->name);
-  throw std::invalid_argument(fmt::format(
-      "KALSTREAM_TARGET={}: this processor has no such kernels; it has {}", wanted, known));
+  const auto known = kernels::available_targets() | std::views::transform(&kernels::Kernels::name);
+  throw std::invalid_argument(
+      fmt::format("KALSTREAM_TARGET={}: this processor has no such kernels; it has {}", wanted,
+                  fmt::join(known, ", ")));
 }
 
 int fail(int code, const char* message) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <ranges>
 
 #include "commands.h"
 #include "comparison_view.h"
@@ -116,11 +117,6 @@ std::string command_line(const ReproduceArguments& a) {
   return line;
 }
 
-void announce_substitutes(const std::vector<Stream>& streams) {
-  for (const Stream& s : streams)
-    if (s.substitute) fmt::print(stderr, "{}: {}\n", s.name, s.origin);
-}
-
 std::string without_markup(std::string text) {
   for (std::size_t at = 0; (at = text.find("**", at)) != std::string::npos;) text.erase(at, 2);
   return text;
@@ -152,7 +148,8 @@ void reproduce(const ReproduceArguments& a) {
   if (wants(a, "table1") || wants(a, "search")) streams = load_regression_streams(a);
   std::vector<Table2Part> additions;
   if (wants(a, "table2")) additions = load_addition_streams(a);
-  if (!a.quiet) announce_substitutes(streams);
+  for (const Stream& s : streams)
+    if (s.substitute && !a.quiet) fmt::print(stderr, "{}: {}\n", s.name, s.origin);
 
   // One queue for everything, so that all cores are busy to the end.
   std::vector<Job> jobs;
@@ -205,9 +202,7 @@ void reproduce(const ReproduceArguments& a) {
 
 void add_reproduce(CLI::App& app) {
   auto a = std::make_shared<ReproduceArguments>();
-  std::vector<std::string_view> learners;
-  for (const Variant& v : variants()) learners.push_back(v.key);
-
+  const auto learners = variants() | std::views::transform(&Variant::key);
   CLI::App* cmd = app.add_subcommand(
       "reproduce", "Run the paper's experiments again, beside the published numbers");
   cmd->add_option("part", a->part, "table1, table2, figures, search or all")

@@ -1,8 +1,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <ranges>
+
 #include "commands.h"
-#include "contenders/contenders.h"
 #include "eval/parallel.h"
 #include "kalstream/settings.h"
 #include "run.h"
@@ -34,8 +35,7 @@ void add_data_options(CLI::App& cmd, RunArguments& a) {
 }
 
 void add_learner_options(CLI::App& cmd, RunArguments& a) {
-  std::vector<std::string> learners;
-  for (const LearnerName& l : learner_names()) learners.push_back(fmt::format("{}", l.name));
+  const auto learners = learner_names() | std::views::transform(&LearnerName::name);
   cmd.add_option("--learner", a.learners, fmt::format("{}", fmt::join(learners, ", ")))
       ->delimiter(',')
       ->allow_extra_args(false)

@@ -29,12 +29,6 @@ using view::plural;
 
 std::string number(double v) { return v < 1000 ? fmt::format("{:.4f}", v) : format_number(v); }
 
-// NaN is never the lowest.
-bool is_lowest(const std::vector<Summary>& rows, double v, double Summary::*field) {
-  return std::isfinite(v) &&
-         std::ranges::none_of(rows, [&](const Summary& s) { return s.*field < v; });
-}
-
 void add_bounds(std::vector<Cell>& cells, const BoundsScore& bounds) {
   cells.emplace_back(fmt::format("{:.1f} %", 100 * bounds.coverage));
   cells.emplace_back(format_number(bounds.mean_width));
@@ -206,52 +200,6 @@ std::string remarks_on_options(const RunArguments& a, const Dataset& data,
   return text;
 }
 
-}  // namespace
-
-std::string comparison_table(const std::vector<Outcome>& outcomes, bool with_sustained) {
-  std::vector<Summary> rows;
-  for (const Outcome& outcome : outcomes) rows.push_back(summarise(outcome));
-  bool forecasts = false;
-  bool bounds = false;
-  bool several = false;
-  for (const Summary& s : rows) {
-    forecasts |= !std::isnan(s.knse_mean);
-    bounds |= !std::isnan(s.bounds.coverage);
-    several |= s.seeds > 1;
-  }
-
-  std::vector<view::Column> header{{"learner", Align::left}, {several ? "NSE mean" : "NSE"}};
-  if (several) header.push_back({"5–95 %"});
-  header.insert(header.end(), {{"RMSE"}, {"MAE"}});
-  if (forecasts) header.push_back({"kNSE"});
-  if (bounds) header.insert(header.end(), {{"coverage"}, {"mean width"}, {"median width"}});
-  if (with_sustained) header.push_back({"sustained at"});
-  header.insert(header.end(), {{"updates"}, {"µs/step"}});
-
-  view::Table table(header);
-  for (const Summary& s : rows) {
-    std::vector<Cell> cells{s.learner};
-    const auto add = [&](double Summary::*field, const std::string& text) {
-      cells.emplace_back(text, is_lowest(rows, s.*field, field));
-    };
-    add(&Summary::nse_mean, number(s.nse_mean));
-    if (several) cells.emplace_back(fmt::format("{} – {}", number(s.nse_p05), number(s.nse_p95)));
-    add(&Summary::rmse_mean, format_number(s.rmse_mean));
-    add(&Summary::mae_mean, format_number(s.mae_mean));
-    if (forecasts) add(&Summary::knse_mean, number(s.knse_mean));
-    if (bounds) add_bounds(cells, s.bounds);
-    if (with_sustained)
-      cells.emplace_back(
-          std::isfinite(s.sustained_median) ? fmt::format("{:.0f}", s.sustained_median) : "never");
-    cells.emplace_back(fmt::format("{:.1f} %", 100 * s.update_fraction));
-    add(&Summary::us_per_step, format_number(s.us_per_step, 3));
-    table.add_row(std::move(cells));
-  }
-  return table.to_text(view::is_terminal(stdout));
-}
-
-namespace {
-
 void print_tables(const RunArguments& a, const RunReport& r) {
   const RunResult& first = r.outcomes.front().runs.front();
   fmt::print(
@@ -281,6 +229,49 @@ void print_tables(const RunArguments& a, const RunReport& r) {
 }
 
 }  // namespace
+
+std::string comparison_table(const std::vector<Outcome>& outcomes, bool with_sustained) {
+  std::vector<Summary> rows;
+  for (const Outcome& outcome : outcomes) rows.push_back(summarise(outcome));
+  bool forecasts = false;
+  bool bounds = false;
+  bool several = false;
+  for (const Summary& s : rows) {
+    forecasts |= !std::isnan(s.knse_mean);
+    bounds |= !std::isnan(s.bounds.coverage);
+    several |= s.seeds > 1;
+  }
+
+  std::vector<view::Column> header{{"learner", Align::left}, {several ? "NSE mean" : "NSE"}};
+  if (several) header.push_back({"5–95 %"});
+  header.insert(header.end(), {{"RMSE"}, {"MAE"}});
+  if (forecasts) header.push_back({"kNSE"});
+  if (bounds) header.insert(header.end(), {{"coverage"}, {"mean width"}, {"median width"}});
+  if (with_sustained) header.push_back({"sustained at"});
+  header.insert(header.end(), {{"updates"}, {"µs/step"}});
+
+  view::Table table(header);
+  for (const Summary& s : rows) {
+    std::vector<Cell> cells{s.learner};
+    const auto add = [&](double Summary::*field, const std::string& text) {
+      const auto is_lower = [&](const Summary& other) { return other.*field < s.*field; };
+      cells.emplace_back(text, std::isfinite(s.*field) && std::ranges::none_of(rows, is_lower));
+    };
+    add(&Summary::nse_mean, number(s.nse_mean));
+    if (several) cells.emplace_back(fmt::format("{} – {}", number(s.nse_p05), number(s.nse_p95)));
+    add(&Summary::rmse_mean, format_number(s.rmse_mean));
+    add(&Summary::mae_mean, format_number(s.mae_mean));
+    if (forecasts) add(&Summary::knse_mean, number(s.knse_mean));
+    if (bounds) add_bounds(cells, s.bounds);
+    if (with_sustained)
+      cells.emplace_back(
+          std::isfinite(s.sustained_median) ? fmt::format("{:.0f}", s.sustained_median) : "never");
+    cells.emplace_back(fmt::format("{:.1f} %", 100 * s.update_fraction));
+    add(&Summary::us_per_step, format_number(s.us_per_step, 3));
+    table.add_row(std::move(cells));
+  }
+  return table.to_text(view::is_terminal(stdout));
+}
 
 void check_outputs(const RunArguments& a) {
   namespace fs = std::filesystem;

@@ -1,6 +1,5 @@
 // kalstream search: the best of a grid of settings on a stream.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>

@@ -76,9 +76,7 @@ serve::ServiceOptions service_options(const ServeArguments& a) {
   options.memory = a.memory.empty() ? memory_allowed() / 2 : bytes_of(a.memory);
   options.cadence = cadence_of(a.every);
   options.say = [quiet = a.quiet](const std::string& text) {
-    if (quiet) return;
-    const std::string line = fmt::format("kalstream: {}\n", text);
-    std::fwrite(line.data(), 1, line.size(), stderr);
+    if (!quiet) say_to_people(text);
   };
   return options;
 }

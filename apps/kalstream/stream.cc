@@ -80,16 +80,9 @@ DriverOptions options_of(const StreamArguments& a,
   return options;
 }
 
-// Where nobody can hear it, the stream goes on.
-void say_aloud(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stderr); }
-
-Format format_of(const std::string& name) {
-  return name.empty() ? Format::unknown : name == "csv" ? Format::delimited : Format::json;
-}
-
 void stream(const StreamArguments& a) {
   const auto say = [quiet = a.quiet](const std::string& text) {
-    if (!quiet) say_aloud(fmt::format("kalstream: {}\n", text));
+    if (!quiet) say_to_people(text);
   };
   if (!a.json.empty()) require_writable(a.json);
   DriverOptions options = options_of(a, say);
@@ -102,8 +95,11 @@ void stream(const StreamArguments& a) {
   }
   const auto store = open_store(a);
   Signals signals;
+  const Format format = a.format.empty()    ? Format::unknown
+                        : a.format == "csv" ? Format::delimited
+                                            : Format::json;
   LineRecords source(
-      {.follow = a.follow, .format = format_of(a.format), .columns = a.columns, .replay = a.replay},
+      {.follow = a.follow, .format = format, .columns = a.columns, .replay = a.replay},
       signals.descriptor());
   Driver driver(std::move(options), source, store.get(), signals);
   if (a.resume) driver.resume();
@@ -117,7 +113,7 @@ void stream(const StreamArguments& a) {
   const auto report = [&] {
     const StreamStatus status = driver.status();
     if (!a.json.empty()) write_file(a.json, summary_json(status));
-    if (!a.quiet) say_aloud(summary(status) + "\n");
+    if (!a.quiet) std::fputs((summary(status) + "\n").c_str(), stderr);
   };
   try {
     driver.run(output);

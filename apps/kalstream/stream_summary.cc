@@ -1,6 +1,7 @@
 #include "stream_summary.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -13,10 +14,7 @@ namespace kalstream::cli {
 using view::format_number;
 
 std::string period_text(const std::vector<double>& periods) {
-  if (periods.empty()) return "none";
-  std::string text;
-  for (const double p : periods) text += fmt::format("{}{:.6g}", text.empty() ? "" : ", ", p);
-  return text;
+  return periods.empty() ? "none" : fmt::format("{:.6g}", fmt::join(periods, ", "));
 }
 
 std::string time_report(const TimeChoice& a, const RunResult& run) {

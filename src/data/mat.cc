@@ -6,7 +6,6 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
-#include <span>
 
 #include "data/inflate.h"
 #include "data/record_file.h"
@@ -200,18 +199,15 @@ class Contents {
     const std::string beginning = contents_of(element, prefix);
     Bytes bytes(beginning, little_endian_);
     Variable v{.element = element};
-    v.flags = flags_of(next_element(bytes));
+    const Element flags = next_element(bytes);
+    require(flags.type == uint32);
+    v.flags = Bytes(flags.data, little_endian_).number<std::uint32_t>();
     const Element dims = next_element(bytes);
     if (dims.type != int32) return v;  // something that is not even an array
     for (Bytes each(dims.data, little_endian_); !each.empty();)
       v.dims.push_back(each.number<std::int32_t>());
     v.name = next_element(bytes).data;
     return v;
-  }
-
-  std::uint32_t flags_of(const Element& element) const {
-    require(element.type == uint32);
-    return Bytes(element.data, little_endian_).number<std::uint32_t>();
   }
 
   /// The first bytes, at most, of what a matrix consists of.
@@ -282,7 +278,8 @@ class MatRecords final : public RecordFile {
     record.named = false;
     for (const Samples& block : blocks_)
       for (std::size_t i = 0; i < block.features; ++i)
-        set(record.add(field_name(i, block.letter)), block.values[sample_ * block.features + i]);
+        set_number(block.values[sample_ * block.features + i],
+                   record.add(field_name(i, block.letter)));
     ++sample_;
     return true;
   }
@@ -312,21 +309,20 @@ class MatRecords final : public RecordFile {
     return true;
   }
 
-  static void set(Value& value, double number) {
-    std::array<char, 32> text;
-    const auto end = std::to_chars(text.data(), text.data() + text.size(), number).ptr;
-    value.text.assign(text.data(), end);
-    value.number = number;
-    value.kind = std::isnan(number)   ? Value::Kind::missing
-                 : std::isinf(number) ? Value::Kind::too_large
-                                      : Value::Kind::number;
-  }
-
   std::vector<Samples> blocks_;
   std::size_t sample_ = 0;
 };
 
 }  // namespace
+
+void set_number(double number, Value& value) {
+  if (std::isnan(number)) return;  // missing
+  std::array<char, 32> digits;
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+  value.kind = std::isinf(number) ? Value::Kind::too_large : Value::Kind::number;
+  value.number = number;
+  value.text.assign(digits.data(), end);
+}
 
 std::unique_ptr<RecordFile> open_mat(const std::string& path, std::string_view bytes) {
   return std::make_unique<MatRecords>(path, bytes);

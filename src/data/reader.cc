@@ -64,13 +64,6 @@ std::string expanded(const std::string& path, std::string_view bytes) {
   return text;
 }
 
-/// All of a file or pipe; what gzip compressed is expanded. Throws DataError.
-std::string read_bytes(const std::string& path) {
-  require_file(path);
-  std::string bytes = read_all(path);
-  return bytes.starts_with("\x1f\x8b") ? expanded(path, bytes) : bytes;
-}
-
 // ---- Formats.
 
 bool is_mat(std::string_view bytes) {
@@ -101,7 +94,9 @@ fs::path without_gz(const fs::path& path) {
 }  // namespace
 
 std::unique_ptr<RecordFile> open_records(const std::string& path, const ReadOptions& options) {
-  std::string bytes = read_bytes(path);
+  require_file(path);
+  std::string bytes = read_all(path);
+  if (bytes.starts_with("\x1f\x8b")) bytes = expanded(path, bytes);
   const std::string extension = lower_case(without_gz(path).extension().string());
   if (extension == ".mat" || is_mat(bytes)) return open_mat(path, bytes);
   if (!is_text(bytes))

@@ -16,6 +16,9 @@ namespace kalstream {
 /// "PATH:LINE: message", or "PATH: message" when line is 0, thrown as DataError.
 [[noreturn]] void fail_at(std::string_view path, std::size_t line, std::string_view message);
 
+/// A missing value becomes this number, and its shortest text; with NaN it stays missing.
+void set_number(double number, Value& value);
+
 class RecordFile {
  public:
   virtual ~RecordFile() = default;

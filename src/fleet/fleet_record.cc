@@ -1,8 +1,10 @@
 #include "fleet/fleet_record.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <nlohmann/json.hpp>
+#include <ranges>
 
 #include "kalstream/version.h"
 #include "kernels/dispatch.h"
@@ -163,13 +165,11 @@ void require_no_contradiction(const FleetRecord& fleet, const StreamSettings& gi
 
 void use_kernels(const FleetRecord& fleet) {
   if (kernels::target_name() == fleet.kernels || kernels::use_target(fleet.kernels)) return;
-  std::string here;
-  for (const kernels::Kernels* k : kernels::available_targets())
-    here += (here.empty() ? "" : ", ") + std::string(k->name);
+  const auto here = kernels::available_targets() | std::views::transform(&kernels::Kernels::name);
   throw std::invalid_argument(fmt::format(
       "the fleet computes with the kernels {}, and this processor has only {}; a fleet for "
       "different machines is begun with KALSTREAM_TARGET=portable (or avx2) kalstream fleet init",
-      fleet.kernels, here));
+      fleet.kernels, fmt::join(here, ", ")));
 }
 
 SchemaRecord propose(const FleetRecord& fleet, Schema schema, const Say& say) {

@@ -23,10 +23,6 @@ std::string name_of(const kafka::Member& member) {
   return member.instance.empty() ? member.id : member.instance;
 }
 
-std::string bytes_text(std::uint64_t bytes) {
-  return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1024 * 1024));
-}
-
 }  // namespace
 
 std::int64_t FleetStatus::lag() const {
@@ -186,20 +182,15 @@ std::string to_text(const FleetStatus& status, bool colours) {
                   restoring == 0 ? "" : fmt::format(", {} partitions being restored", restoring),
                   nobodys == 0 ? "" : fmt::format(", {} partitions without a worker", nobodys));
 
-  view::Table workers({{"worker", Align::left},
-                       {"host", Align::left},
-                       {"partitions"},
-                       {"models"},
-                       {"in memory"},
-                       {"memory"},
-                       {"inputs/s"},
-                       {"refused"},
-                       {"aborts"},
-                       {"", Align::left}});
+  auto columns = view::columns({"worker", "host"}, {"partitions", "models", "in memory", "memory",
+                                                    "inputs/s", "refused", "aborts"});
+  columns.push_back({"", Align::left});
+  view::Table workers(columns);
   for (const auto& w : status.workers)
     workers.add_row(
         {view::one_line(w.instance), view::one_line(w.host), std::to_string(w.assigned),
-         std::to_string(w.models), std::to_string(w.models_in_memory), bytes_text(w.memory_bytes),
+         std::to_string(w.models), std::to_string(w.models_in_memory),
+         fmt::format("{:.1f} MiB", static_cast<double>(w.memory_bytes) / (1024 * 1024)),
          fmt::format("{:.0f}", w.inputs_per_second), std::to_string(w.refused),
          std::to_string(w.aborts),
          !w.is_member ? "gone, last word " + view::format_seconds(w.silent_seconds) + " ago"
@@ -207,13 +198,9 @@ std::string to_text(const FleetStatus& status, bool colours) {
                                            : ""});
   if (!status.workers.empty()) text += workers.to_text(colours) + "\n";
 
-  view::Table partitions({{"partition"},
-                          {"committed"},
-                          {"end"},
-                          {"lag"},
-                          {"models"},
-                          {"worker", Align::left},
-                          {"", Align::left}});
+  columns = view::columns({}, {"partition", "committed", "end", "lag", "models"});
+  columns.insert(columns.end(), {{"worker", Align::left}, {"", Align::left}});
+  view::Table partitions(columns);
   for (const auto& p : status.partitions)
     partitions.add_row({std::to_string(p.partition),
                         p.committed < 0 ? "none" : std::to_string(p.committed),

@@ -61,12 +61,8 @@ class Session final : private kafka::RebalanceListener {
  private:
   using Place = std::pair<std::size_t, std::int32_t>;  // side, partition
 
-  std::size_t side_of(const std::string& topic) const {
-    return topic == options_.inputs[0] ? 0 : 1;
-  }
-
   void take(kafka::Message message) {
-    const std::size_t side = side_of(message.topic());
+    const std::size_t side = message.topic() == options_.inputs[0] ? 0 : 1;
     const std::int32_t partition = message.partition();
     auto& merge = partitions_[partition];
     if (message.is_end()) return merge.at_end(side);

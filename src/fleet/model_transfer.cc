@@ -8,7 +8,6 @@
 #include "core/envelope.h"
 #include "engine/checkpoint.h"
 #include "fleet/progress.h"
-#include "kafka/producer.h"
 #include "kalstream/snapshot.h"
 #include "schema/dataset.h"
 

@@ -8,7 +8,6 @@
 #include "core/envelope.h"
 #include "core/hash.h"
 #include "core/workers.h"
-#include "kalstream/snapshot.h"
 
 namespace kalstream::fleet {
 namespace {
@@ -16,12 +15,10 @@ namespace {
 // Nodes of the tables that know a key, and what the heap adds.
 constexpr std::size_t bytes_of_key = 256;
 
-std::string json_of(std::string_view text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
 std::string answer_for(std::string_view key, const char* status) {
-  return fmt::format(R"({{"key":{},"status":"{}"}})", json_of(key), status);
+  constexpr auto replace = nlohmann::json::error_handler_t::replace;
+  return fmt::format(R"({{"key":{},"status":"{}"}})",
+                     nlohmann::json(key).dump(-1, ' ', false, replace), status);
 }
 
 std::string_view header(const StateRecord& record, std::string_view name) {

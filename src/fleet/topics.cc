@@ -76,10 +76,6 @@ class Inspector {
   const TopicNames& names_;
 };
 
-std::string duration_text(std::int64_t ms) {
-  return ms < 0 ? "for ever" : "for " + view::format_seconds(static_cast<double>(ms) / 1000);
-}
-
 // After a crash inputs are read again: those since the snapshots, and what came meanwhile.
 void check_retention(kafka::Admin& admin, Inspector& inspector, const kafka::Topic& input,
                      std::int64_t replay) {
@@ -110,11 +106,11 @@ void check_retention(kafka::Admin& admin, Inspector& inspector, const kafka::Top
         input.name, p, held, replay, ms, bytes));
     return;
   }
-  admin.say()(
-      fmt::format("{} keeps inputs {}{}; after a crash the last {} of a partition and those of the "
-                  "outage must be there",
-                  input.name, duration_text(ms),
-                  bytes < 0 ? "" : fmt::format(", {} bytes of a partition", bytes), replay));
+  const std::string time = ms < 0 ? "ever" : view::format_seconds(static_cast<double>(ms) / 1000);
+  admin.say()(fmt::format(
+      "{} keeps inputs for {}{}; after a crash the last {} of a partition and those of the "
+      "outage must be there",
+      input.name, time, bytes < 0 ? "" : fmt::format(", {} bytes of a partition", bytes), replay));
 }
 
 }  // namespace

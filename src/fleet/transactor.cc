@@ -123,7 +123,7 @@ void Transactor::commit(Batch& batch) {
       failure_ = failed.what();
     }
     abort();
-    if (thread_.joinable() && !pause(wait)) throw MembershipLost("the worker stops");
+    pause(wait);
   }
 }
 
@@ -163,14 +163,16 @@ void Transactor::abort() {
     try {
       return log_.abort();
     } catch (const TransactionFailed&) {
-      if (thread_.joinable() && !pause(100ms)) throw MembershipLost("the worker stops");
+      pause(100ms);
     }
   }
 }
 
-bool Transactor::pause(Milliseconds time) {
+void Transactor::pause(Milliseconds time) {
+  if (!thread_.joinable()) return;
   std::unique_lock lock(mutex_);
-  return !changed_.wait_for(lock, time, [this] { return stop_; });
+  if (changed_.wait_for(lock, time, [this] { return stop_; }))
+    throw MembershipLost("the worker stops");
 }
 
 }  // namespace kalstream::fleet

@@ -65,7 +65,7 @@ class Transactor {
   void commit(Batch& batch);
   void try_to_commit(Batch& batch);
   void abort();
-  bool pause(Milliseconds time);
+  void pause(Milliseconds time);
   void rethrow() const;
 
   Log& log_;

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <exception>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -81,6 +82,11 @@ class Client {
   std::vector<TopicPartition> require(const PartitionList& list, const char* doing) const;
   [[noreturn]] void fail(int code, KafkaError::Kind kind, const std::string& doing,
                          const std::string& details) const;
+  /// What a callback has thrown, since that must not go through librdkafka.
+  void rethrow() {
+    if (thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
+  }
+  std::exception_ptr thrown_;
 
  private:
   // Who wants to leave a group in order has closed the consumer before.

@@ -6,13 +6,6 @@ namespace kalstream::kafka {
 
 namespace {
 
-using Steady = std::chrono::steady_clock;
-
-int milliseconds_until(Steady::time_point deadline) {
-  const auto left = std::chrono::ceil<Milliseconds>(deadline - Steady::now());
-  return static_cast<int>(std::max(left, Milliseconds::zero()).count());
-}
-
 Configuration reads_committed(Configuration configuration) {
   // librdkafka wants a name even from who joins nothing.
   return configuration.set_default("group.id", "kalstream")
@@ -89,10 +82,6 @@ void Consumer::resume(const std::vector<TopicPartition>& partitions) {
           "partitions cannot be resumed");
 }
 
-void Consumer::rethrow() {
-  if (thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
-}
-
 std::optional<Message> Consumer::poll(Milliseconds most) {
   rd_kafka_message_t* const raw = rd_kafka_consumer_poll(handle(), static_cast<int>(most.count()));
   Message message(raw);
@@ -127,14 +116,17 @@ GroupMetadata Consumer::group_metadata() const {
 
 void Consumer::close(Milliseconds timeout) {
   if (std::exchange(closing_, true)) return;
+  using Steady = std::chrono::steady_clock;
   const auto deadline = Steady::now() + timeout;
   // In steps, since the call that does it all at once may wait for ever.
   const Queue queue(rd_kafka_queue_new(handle()));
   require(rd_kafka_consumer_close_queue(handle(), queue.get()), "the group cannot be left");
-  while (rd_kafka_consumer_closed(handle()) == 0 && Steady::now() < deadline)
-    if (rd_kafka_message_t* const rest =
-            rd_kafka_consume_queue(queue.get(), std::min(100, milliseconds_until(deadline))))
+  for (auto now = Steady::now(); rd_kafka_consumer_closed(handle()) == 0 && now < deadline;
+       now = Steady::now()) {
+    const auto wait = std::min(Milliseconds(100), std::chrono::ceil<Milliseconds>(deadline - now));
+    if (auto* const rest = rd_kafka_consume_queue(queue.get(), static_cast<int>(wait.count())))
       rd_kafka_message_destroy(rest);
+  }
   rethrow();
 }
 

@@ -1,7 +1,6 @@
 // Reads topics: as a member of a group, or partitions it is told to.
 #pragma once
 
-#include <exception>
 #include <functional>
 #include <optional>
 #include <vector>
@@ -59,11 +58,9 @@ class Consumer : public Client {
 
  private:
   void rebalance(int code, rd_kafka_topic_partition_list_t* list);
-  void rethrow();
 
   RebalanceListener* listener_ = nullptr;
   bool closing_ = false;
-  std::exception_ptr thrown_;  // by a callback
 };
 
 // ---- What a topic holds, and no more: for records that are looked up.

@@ -23,7 +23,6 @@ class KafkaError : public std::runtime_error {
       : std::runtime_error(text), code_(code), kind_(kind) {}
 
   int code() const { return code_; }  ///< rd_kafka_resp_err_t
-  Kind kind() const { return kind_; }
   bool fatal() const { return kind_ == Kind::fatal; }
   bool abortable() const { return kind_ == Kind::abortable; }
   bool retriable() const { return kind_ == Kind::retriable; }

@@ -37,10 +37,6 @@ void Producer::report(const rd_kafka_message_t& message) {
   }
 }
 
-void Producer::rethrow() {
-  if (thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
-}
-
 void Producer::find(const std::vector<std::string>& topics, Milliseconds timeout) {
   std::vector<TopicHandle> known;
   for (const std::string& topic : topics)

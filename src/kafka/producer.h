@@ -45,10 +45,8 @@ class Producer : public Client {
 
  private:
   void report(const rd_kafka_message_t& message);
-  void rethrow();
 
   Delivered delivered_;
-  std::exception_ptr thrown_;  // by a callback
 };
 
 /// Writes one message, with the settings of the client, and waits until it is there; where that is.

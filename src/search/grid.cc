@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 #include <stdexcept>
 
 #include "contenders/contenders.h"
@@ -15,13 +16,9 @@ namespace kalstream {
 namespace {
 
 std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> parts(1);
-  for (const char c : text) {
-    if (c == separator)
-      parts.emplace_back();
-    else
-      parts.back() += c;
-  }
+  std::vector<std::string> parts;
+  for (const auto part : std::views::split(text, separator))
+    parts.emplace_back(part.begin(), part.end());
   return parts;
 }
 

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <string_view>
-#include <utility>
 
 #include "view/chart.h"
 

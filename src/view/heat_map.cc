@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstddef>
 #include <string>
-#include <vector>
 
 #include "view/chart.h"
 #include "view/svg.h"
@@ -44,12 +43,6 @@ std::string hex(const Rgb& c) {
 const char* ink_on(const Rgb& c) {
   const double luminance = 0.299 * c.r + 0.587 * c.g + 0.114 * c.b;
   return luminance < 125 ? "on-dark" : "on-light";
-}
-
-Range value_range(const HeatMap& map) {
-  Range range;
-  for (const double value : map.values) range.include(value);
-  return range.settled(0);
 }
 
 /// Index of the lowest value; map.values.size() when there is none.
@@ -153,7 +146,9 @@ std::string heat_map(const HeatMap& map, const ChartStyle& style) {
     return canvas.document(style, width, top + 48);
   }
 
-  const Range range = value_range(map);
+  Range range;
+  for (const double value : map.values) range.include(value);
+  range = range.settled(0);
   const double row_labels = std::min(widest(map.y_ticks), 0.25 * width);
   const double left = kMargin + row_labels + 8 + (map.y_label.empty() ? 0 : 20);
   const double bar_room = kColourBarGap + kColourBarWidth + widest(range.ticks(6), &Tick::label) +

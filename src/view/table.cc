@@ -90,8 +90,6 @@ constexpr const char* kBold = "\x1b[1m";
 constexpr const char* kPlain = "\x1b[0m";
 constexpr std::string_view kGap = "  ";
 
-bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
-
 /// The accents of U+0300 … U+036F take no room of their own.
 bool is_combining(std::string_view code_point) {
   return code_point >= "\xcc\x80" && code_point <= "\xcd\xaf";
@@ -123,10 +121,17 @@ bool needs_backslash(char before, char c, char after) {
   return false;
 }
 
-std::string repeat(std::string_view text, std::size_t times) {
-  std::string all;
-  for (std::size_t i = 0; i < times; ++i) all += text;
-  return all;
+/// Bold covers the text alone, so that escape sequences never count as width.
+std::string padded(const Cell& cell, std::size_t width, Align align, bool colours) {
+  const std::size_t room = width - display_width(cell.text);
+  const std::string text = cell.best && colours ? kBold + cell.text + kPlain : cell.text;
+  const std::string blanks(room, ' ');
+  return align == Align::left ? text + blanks : blanks + text;
+}
+
+std::string markdown_text(const Cell& cell) {
+  const std::string text = escape_markdown(cell.text);
+  return cell.best && !text.empty() ? "**" + text + "**" : text;
 }
 
 }  // namespace
@@ -140,9 +145,8 @@ std::size_t code_point_length(std::string_view text) {
                              : lead >= 0xf0 && lead <= 0xf4 ? 4
                                                             : 0;
   if (length == 0 || text.size() < length) return 0;
-  if (!std::all_of(text.begin() + 1, text.begin() + static_cast<std::ptrdiff_t>(length),
-                   is_continuation))
-    return 0;
+  for (const char c : text.substr(1, length - 1))
+    if ((static_cast<unsigned char>(c) & 0xc0) != 0x80) return 0;
   if (length < 3) return length;
   // What is left to exclude: overlong forms, surrogates, and numbers beyond U+10FFFF.
   const auto second = static_cast<unsigned char>(text[1]);
@@ -211,23 +215,6 @@ void Table::add_row(std::vector<Cell> cells) {
 
 void Table::add_rule() { rows_.emplace_back(); }
 
-namespace {
-
-/// Bold covers the text alone, so that escape sequences never count as width.
-std::string padded(const Cell& cell, std::size_t width, Align align, bool colours) {
-  const std::size_t room = width - display_width(cell.text);
-  const std::string text = cell.best && colours ? kBold + cell.text + kPlain : cell.text;
-  const std::string blanks(room, ' ');
-  return align == Align::left ? text + blanks : blanks + text;
-}
-
-std::string markdown_text(const Cell& cell) {
-  const std::string text = escape_markdown(cell.text);
-  return cell.best && !text.empty() ? "**" + text + "**" : text;
-}
-
-}  // namespace
-
 std::string Table::to_text(bool colours) const {
   std::vector<std::size_t> width;
   for (const Column& column : columns_) width.push_back(display_width(column.header));
@@ -237,7 +224,11 @@ std::string Table::to_text(bool colours) const {
   const std::size_t gaps = kGap.size() * (std::max<std::size_t>(columns_.size(), 1) - 1);
   const std::size_t total = std::accumulate(width.begin(), width.end(), gaps);
 
-  const auto rule = [&](std::string_view mark) { return repeat(mark, total) + '\n'; };
+  const auto rule = [&](const char* mark) {
+    std::string marks;
+    for (std::size_t i = 0; i < total; ++i) marks += mark;
+    return marks + '\n';
+  };
   const auto line = [&](const auto& cell_of) {
     std::string cells;
     for (std::size_t c = 0; c < columns_.size(); ++c) {

@@ -25,11 +25,6 @@ nb::object of_numpy(PyObject*& function, const char* name) {
                             .c_str());
 }
 
-bool holds_doubles(const Py_buffer& buffer) {
-  return buffer.itemsize == sizeof(double) && buffer.format != nullptr &&
-         std::strcmp(buffer.format, "d") == 0;
-}
-
 }  // namespace
 
 void forget_numpy() {
@@ -80,7 +75,8 @@ bool Numbers::view_buffer(nb::handle source) {
     PyErr_Clear();
     return false;
   }
-  if (!holds_doubles(buffer_)) {
+  if (buffer_.itemsize != sizeof(double) || buffer_.format == nullptr ||
+      std::strcmp(buffer_.format, "d") != 0) {
     PyBuffer_Release(&buffer_);
     return false;
   }

@@ -5,9 +5,6 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
-#include <cmath>
 #include <limits>
 
 #include "core/closest.h"
@@ -17,23 +14,9 @@
 namespace kalstream::python {
 namespace {
 
-void set_number(double number, Value& value) {
-  if (std::isnan(number)) return;  // missing
-  std::array<char, 32> digits;
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
-  value.kind = std::isinf(number) ? Value::Kind::too_large : Value::Kind::number;
-  value.number = number;
-  value.text.assign(digits.data(), end);
-}
-
 void set_text(nb::handle text, Value& value) {
   value.text = nb::str(text).c_str();
   value.quoted = true;
-  interpret(value.text, '.', value);
-}
-
-void set_integer(nb::handle integer, Value& value) {
-  value.text = nb::str(integer).c_str();
   interpret(value.text, '.', value);
 }
 
@@ -46,10 +29,6 @@ bool is_missing(nb::handle object) {
   return truth != 0;
 }
 
-bool is_a(nb::handle object, const char* type_name) {
-  return nb::cast<std::string>(object.type().attr("__name__")) == type_name;
-}
-
 void set(nb::handle object, Value& value) {
   if (PyFloat_Check(object.ptr()) != 0) return set_number(PyFloat_AsDouble(object.ptr()), value);
   if (object.is_none()) return;
@@ -59,11 +38,15 @@ void set(nb::handle object, Value& value) {
     value.text = value.number == 1 ? "true" : "false";
     return;
   }
-  if (PyLong_Check(object.ptr()) != 0) return set_integer(object, value);
+  if (PyLong_Check(object.ptr()) != 0) {
+    value.text = nb::str(object).c_str();
+    return interpret(value.text, '.', value);
+  }
   if (PyUnicode_Check(object.ptr()) != 0) return set_text(object, value);
   if (is_missing(object)) return;
   if (nb::hasattr(object, "isoformat")) return set_text(object.attr("isoformat")(), value);
-  if (nb::hasattr(object, "item") && !is_a(object, "datetime64"))  // a scalar of NumPy
+  if (nb::hasattr(object, "item") &&  // a scalar of NumPy
+      nb::cast<std::string>(object.type().attr("__name__")) != "datetime64")
     return set(object.attr("item")(), value);
   if (nb::hasattr(object, "__float__"))
     return set_number(nb::cast<double>(nb::float_(object)), value);
@@ -71,12 +54,6 @@ void set(nb::handle object, Value& value) {
 }
 
 using Texts = std::vector<std::string>;
-
-std::string list_of(const Texts& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + shown(name);
-  return text.empty() ? "none" : text;
-}
 
 Record record_of(nb::handle named) {
   Record record;

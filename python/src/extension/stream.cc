@@ -6,8 +6,6 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
-#include <span>
-
 #include "learner.h"
 
 namespace kalstream::python {

@@ -1,10 +1,8 @@
 // kalstream.Surprise.
 #include "kalstream/surprise.h"
 
-#include <span>
 #include <stdexcept>
 #include <string>
-#include <vector>
 
 #include "core/archive.h"
 #include "learner.h"

@@ -9,7 +9,6 @@ import ssl
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import wraps
-from itertools import islice
 from types import MethodType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 from urllib.parse import quote, urlencode, urlsplit
@@ -281,12 +280,6 @@ def events(stream: str | None, key: str | None, target: str | None) -> Call[byte
     """An answer that goes on; EventReader reads it."""
     path = _asked("/api/v1/events", stream=stream, key=key, target=target)
     return Call("GET", path, accept="text/event-stream")
-
-
-def batches(samples: Iterable[Sample], size: int) -> Iterator[list[Sample]]:
-    rest = iter(samples)
-    while batch := list(islice(rest, size)):
-        yield batch
 
 
 def failure(status: int, body: bytes) -> ServerError:

@@ -6,7 +6,7 @@ import http.client
 import select
 import threading
 from collections.abc import Iterable, Iterator
-from itertools import count
+from itertools import count, islice
 from typing import Any, TypeVar
 
 from . import _calls
@@ -37,7 +37,8 @@ class Client(Calls):
 
     def send_all(self, stream: str, samples: Iterable[Sample], *, batch: int = 1000) -> Iterator[Answer]:
         """Any number of samples, so many a request; answers come as they are there."""
-        for some in _calls.batches(samples, batch):
+        rest = iter(samples)
+        while some := list(islice(rest, batch)):
             yield from self.send_batch(stream, some)
 
     def streams(self) -> list[dict[str, Any]]:

@@ -79,18 +79,14 @@ void Settings::set(const GeneratorInfo& info, std::string_view pair) {
   const std::size_t equals = std::min(pair.find('='), pair.size());
   const std::string key(pair.substr(0, equals));
   const std::string value(pair.substr(std::min(equals + 1, pair.size())));
-  const auto p = std::find_if(info.parameters.begin(), info.parameters.end(),
-                              [&](const auto& candidate) { return candidate.key == key; });
-  if (p == info.parameters.end()) {
+  const auto p = std::ranges::find(info.parameters, key, &GeneratorParameter::key);
+  if (p == info.parameters.end())
     fail("generator " + info.name + " has no key '" + key + "'; its keys are " +
          listed(info.parameters, [](const auto& known) { return known.key; }));
-  }
-  if (!permits(*p, value)) {
+  if (!permits(*p, value))
     fail("generator " + info.name + ": " + key + "='" + value + "' is not " + p->permitted());
-  }
-  if (!values_.emplace(key, value).second) {
+  if (!values_.emplace(key, value).second)
     fail("generator " + info.name + ": key '" + key + "' is given twice");
-  }
 }
 
 double target_of(double value, double centre, double half_range) {

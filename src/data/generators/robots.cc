@@ -62,13 +62,12 @@ double drive_torque(const Drive& drive, double qd, double qdd) {
 // x = A⁻¹ b for symmetric positive definite A, by elimination: its pivots are positive.
 Joints solve(JointMatrix A, Joints b) {
   constexpr std::size_t n = arm_joints;
-  for (std::size_t k = 0; k < n; ++k) {
+  for (std::size_t k = 0; k < n; ++k)
     for (std::size_t i = k + 1; i < n; ++i) {
       const double l = A[i][k] / A[k][k];
       for (std::size_t j = k; j < n; ++j) A[i][j] -= l * A[k][j];
       b[i] -= l * b[k];
     }
-  }
   for (std::size_t i = n; i-- > 0;) {
     for (std::size_t j = i + 1; j < n; ++j) b[i] -= A[i][j] * b[j];
     b[i] /= A[i][i];

@@ -135,12 +135,11 @@ class Lorenz {
   }
 
   double sample() {
-    for (std::size_t k = 0; k < steps; ++k) {
+    for (std::size_t k = 0; k < steps; ++k)
       state_ = runge_kutta(state_, h, [](const std::array<double, 3>& s, double) {
         const auto [x, y, z] = s;
         return std::array{10 * (y - x), x * (28 - z) - y, x * y - 8 * z / 3};
       });
-    }
     return state_[0];
   }
 

@@ -81,6 +81,4 @@ Generator mackey_glass();  // series.cc
 Generator lorenz();
 Generator sine();
 
-Generator friedman();  // friedman.cc
-
 }  // namespace kalstream::generator
