@@ -212,7 +212,7 @@ void KernelLearner::exchange(Archive& archive) {
   archive.flag(is_renewing);
   archive.count(learnt_again_, learnt_);
   for (std::uint64_t k = learnt_ - remembered(); k < learnt_; ++k) archive.run(row_of(k));
-  archive.run(seen_, Archive::usable);
+  archive.run(std::span(seen_).subspan(inputs_), Archive::usable);
   likelihood_.exchange(archive);
   const auto exchange_filter = [&](Cloned<KernelFilter>& filter) {
     KernelFilter::exchange(archive, filter, seen_inputs_, outputs(), rule_.centres);
