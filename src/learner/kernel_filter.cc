@@ -18,12 +18,6 @@ constexpr double jitter = 1e-6;         // of a², on the diagonal of k(Z, Z)
 constexpr double least_rest = 1e-5;     // of a²: a row that others explain to this is no centre
 constexpr double process_noise = 1e-7;  // of weights of variance 1: more than what is rounded off P
 
-double kernel_of_scaled(double amplitude2, std::size_t inputs, const double* a, const double* b) {
-  double distance = 0;
-  for (std::size_t i = 0; i < inputs; ++i) distance += (a[i] - b[i]) * (a[i] - b[i]);
-  return amplitude2 * std::exp(-0.5 * distance);
-}
-
 std::vector<double> inverse_lengths(const KernelShape& shape) {
   std::vector<double> all(shape.inputs());
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = shape.inverse_length(i);
@@ -37,25 +31,26 @@ std::vector<double> choose_centres(const KernelShape& shape, std::size_t n,
   const std::size_t inputs = shape.inputs();
   const double a2 = shape.amplitude2();
   const std::vector<double> scale = inverse_lengths(shape);
-  std::vector<double> scaled(n * inputs);
-  for (std::size_t k = 0; k < scaled.size(); ++k) scaled[k] = samples[k] * scale[k % inputs];
+  std::vector<double> scaled(n * inputs);  // inputs × n
+  for (std::size_t r = 0; r < n; ++r)
+    for (std::size_t i = 0; i < inputs; ++i) scaled[i * n + r] = samples[r * inputs + i] * scale[i];
   most = std::min(n, most);
   std::vector<double> factor(n * most);            // L⁻¹k(Z, x) of each sample
   std::vector<double> rest(n, a2 * (1 + jitter));  // k(x, x) − ‖L⁻¹k(Z, x)‖²; 0 for a centre
+  std::vector<double> covariance(n);               // of each sample and the newest centre
   std::vector<double> centres;
   for (std::size_t j = 0; j < most; ++j) {
     const auto pivot = static_cast<std::size_t>(std::ranges::max_element(rest) - rest.begin());
     if (rest[pivot] < least_rest * a2) break;
-    const double* centre = &scaled[pivot * inputs];
-    centres.insert(centres.end(), centre, centre + inputs);
+    for (std::size_t i = 0; i < inputs; ++i) centres.push_back(scaled[i * n + pivot]);
+    const auto centre = std::span(centres).last(inputs);
     const double root = std::sqrt(rest[pivot]);
     rest[pivot] = 0;
+    kernel_row(a2, centre, n, scaled.data(), n, covariance.data());
     for (std::size_t r = 0; r < n; ++r) {
       if (rest[r] == 0) continue;
       double* row = &factor[r * most];
-      row[j] = (kernel_of_scaled(a2, inputs, &scaled[r * inputs], centre) -
-                active().dot(j, row, &factor[pivot * most])) /
-               root;
+      row[j] = (covariance[r] - active().dot(j, row, &factor[pivot * most])) / root;
       rest[r] = std::max(rest[r] - row[j] * row[j], 0.0);
     }
   }
@@ -72,6 +67,7 @@ KernelFilter::KernelFilter(const KernelShape& shape, std::size_t outputs,
       noise_(shape.noise()),
       inverse_length_(inverse_lengths(shape)),
       Z_(std::move(centres)),
+      Z_columns_(Z_.size()),
       L_(centres_ * (centres_ + 1) / 2),
       P_({{{.offset = 0, .length = 1 + inputs_ + centres_}}}, 1, 1, Precision::single),
       W_(outputs, AlignedVector(1 + inputs_ + centres_)),
@@ -79,23 +75,21 @@ KernelFilter::KernelFilter(const KernelShape& shape, std::size_t outputs,
       x_(inputs_),
       f_(W_new_.size()),
       d_hat_(outputs) {
+  for (std::size_t k = 0; k < Z_.size(); ++k)
+    Z_columns_[k % inputs_ * centres_ + k / inputs_] = Z_[k];
   factorise();
   P_.reset(1);
-}
-
-double KernelFilter::kernel(const double* a, const double* b) const {
-  return kernel_of_scaled(amplitude2_, inputs_, a, b);
 }
 
 void KernelFilter::factorise() {
   for (std::size_t j = 0; j < centres_; ++j) {
     const std::span<double> L = row_of_L(j);
     double rest = amplitude2_ * (1 + jitter);
+    kernel_row(amplitude2_, std::span(Z_).subspan(j * inputs_, inputs_), j, Z_columns_.data(),
+               centres_, L.data());
     for (std::size_t c = 0; c < j; ++c) {
       const auto other = row_of_L(c);
-      L[c] =
-          (kernel(&Z_[j * inputs_], &Z_[c * inputs_]) - active().dot(c, L.data(), other.data())) *
-          other[c];
+      L[c] = (L[c] - active().dot(c, L.data(), other.data())) * other[c];
       rest -= L[c] * L[c];
     }
     L[j] = 1 / std::sqrt(std::max(rest, jitter * amplitude2_));
@@ -109,9 +103,10 @@ std::span<const double> KernelFilter::predict(std::span<const double> x) {
   for (std::size_t i = 0; i < inputs_; ++i) f_[1 + i] = root_linear_ * x[i];
   double* phi = &f_[1 + inputs_];
   double left_out = amplitude2_;
+  kernel_row(amplitude2_, x_, centres_, Z_columns_.data(), centres_, phi);
   for (std::size_t j = 0; j < centres_; ++j) {
     const auto L = row_of_L(j);
-    phi[j] = (kernel(x_.data(), &Z_[j * inputs_]) - active().dot(j, L.data(), phi)) * L[j];
+    phi[j] = (phi[j] - active().dot(j, L.data(), phi)) * L[j];
     left_out -= phi[j] * phi[j];
   }
   noise_of_x_ = noise_ + std::max(left_out, 0.0);

@@ -45,8 +45,7 @@ class KernelFilter {
                        std::size_t outputs, std::size_t most_centres);
 
  private:
-  double kernel(const double* a, const double* b) const;  // of scaled inputs
-  void factorise();                                       // k(Z, Z)
+  void factorise();  // k(Z, Z)
   std::span<double> row_of_L(std::size_t j) {
     return std::span(L_).subspan(j * (j + 1) / 2, j + 1);
   }
@@ -56,8 +55,9 @@ class KernelFilter {
   std::size_t inputs_, centres_;
   double amplitude2_, root_linear_, noise_;
   std::vector<double> inverse_length_;
-  std::vector<double> Z_;  // centres × inputs, scaled
-  std::vector<double> L_;  // lower triangle, row after row, with 1/L_jj on the diagonal
+  std::vector<double> Z_;          // centres × inputs, scaled
+  std::vector<double> Z_columns_;  // the same, inputs × centres
+  std::vector<double> L_;          // lower triangle, row after row, with 1/L_jj on the diagonal
   Covariance P_;
   std::vector<AlignedVector> W_;  // of each output
   AlignedVector W_new_;

@@ -34,18 +34,21 @@ KernelShape usual_shape(std::size_t inputs) {
 
 // What a gradient needs for a moment, shared by all models of a thread.
 struct LikelihoodScratch {
-  std::vector<double> scaled;  // x_i/ℓ_i
-  std::vector<double> SE;      // a² exp(…), below the diagonal
-  std::vector<double> L;       // the factor of K, then K⁻¹, then G
-  std::vector<double> U;       // (L⁻¹)ᵀ
-  std::vector<double> alpha;   // K⁻¹d, for each output
+  std::vector<double> scaled;   // x_i/ℓ_i: inputs × n
+  std::vector<double> SE;       // a² exp(…), below the diagonal
+  std::vector<double> L;        // the factor of K, then K⁻¹, then G
+  std::vector<double> U;        // (L⁻¹)ᵀ
+  std::vector<double> alpha;    // K⁻¹d, for each output
+  std::vector<double> product;  // xᵀx', below the diagonal
+  std::vector<double> row;      // what one row needs
 
   void hold(std::size_t n, std::size_t inputs, std::size_t outputs) {
     const auto grow = [](std::vector<double>& v, std::size_t size) {
       if (v.size() < size) v.resize(size);
     };
     grow(scaled, n * inputs);
-    for (std::vector<double>* v : {&SE, &L, &U}) grow(*v, n * n);
+    for (std::vector<double>* v : {&SE, &L, &U, &product}) grow(*v, n * n);
+    grow(row, std::max(2 * n, inputs));
     grow(alpha, n * outputs);
   }
 };
@@ -56,6 +59,19 @@ LikelihoodScratch& likelihood_scratch() {
 }
 
 }  // namespace
+
+// e^{−r} = (1 − σ(r))/σ(r): the logistic function is one of the kernels.
+void kernel_row(double amplitude2, std::span<const double> x, std::size_t n, const double* z,
+                std::size_t stride, double* k) {
+  std::fill_n(k, n, 0.0);
+  for (std::size_t i = 0; i < x.size(); ++i)
+    for (std::size_t j = 0; j < n; ++j) {
+      const double apart = x[i] - z[i * stride + j];
+      k[j] += 0.5 * apart * apart;
+    }
+  active().logistic(n, k, k);
+  for (std::size_t j = 0; j < n; ++j) k[j] = amplitude2 * (1 - k[j]) / k[j];
+}
 
 KernelLikelihood::KernelLikelihood(std::size_t inputs, std::size_t outputs)
     : outputs_(outputs),
@@ -90,22 +106,22 @@ bool KernelLikelihood::find_gradient(std::size_t n, std::span<const double> x,
   s.hold(n, p, outputs_);
   for (std::size_t i = 0; i < p; ++i) {
     const double scale = shape_.inverse_length(i);
-    for (std::size_t r = 0; r < n; ++r) s.scaled[r * p + i] = x[r * p + i] * scale;
+    for (std::size_t r = 0; r < n; ++r) s.scaled[i * n + r] = x[r * p + i] * scale;
   }
-  const auto product = [&](std::size_t r, std::size_t c) {
-    return active().dot(p, &x[r * p], &x[c * p]);
-  };
+  const kernels::Kernels& k = active();
   for (std::size_t r = 0; r < n; ++r) {
     double* L = &s.L[r * n];
+    double* SE = &s.SE[r * n];
+    double* product = &s.product[r * n];
+    for (std::size_t i = 0; i < p; ++i) s.row[i] = s.scaled[i * n + r];
+    kernel_row(a2, std::span(s.row).first(p), r + 1, s.scaled.data(), n, SE);
+    std::fill_n(product, r + 1, 0.0);
+    for (std::size_t i = 0; i < p; ++i)
+      k.axpy(r + 1, s.row[i] / (shape_.inverse_length(i) * shape_.inverse_length(i)),
+             &s.scaled[i * n], product);
     for (std::size_t c = 0; c <= r; ++c) {
-      double distance = 0;
-      for (std::size_t i = 0; i < p; ++i) {
-        const double apart = s.scaled[r * p + i] - s.scaled[c * p + i];
-        distance += apart * apart;
-      }
-      s.SE[r * n + c] = a2 * std::exp(-0.5 * distance);
-      L[c] = s.SE[r * n + c] + linear * product(r, c) + 1 + (r == c ? noise : 0);
-      L[c] -= active().dot(c, L, &s.L[c * n]);
+      L[c] = SE[c] + linear * product[c] + 1 + (r == c ? noise : 0);
+      L[c] -= k.dot(c, L, &s.L[c * n]);
       if (c < r) L[c] /= s.L[c * n + c];
     }
     if (!(L[r] > 0)) return false;
@@ -115,40 +131,41 @@ bool KernelLikelihood::find_gradient(std::size_t n, std::span<const double> x,
     double* U = &s.U[i * n];
     U[i] = 1 / s.L[i * n + i];
     for (std::size_t r = i + 1; r < n; ++r)
-      U[r] = -active().dot(r - i, &s.L[r * n + i], U + i) / s.L[r * n + r];
+      U[r] = -k.dot(r - i, &s.L[r * n + i], U + i) / s.L[r * n + r];
   }
   for (std::size_t r = 0; r < n; ++r)
     for (std::size_t c = 0; c <= r; ++c)
-      s.L[r * n + c] = s.L[c * n + r] = active().dot(n - r, &s.U[r * n + r], &s.U[c * n + r]);
+      s.L[r * n + c] = s.L[c * n + r] = k.dot(n - r, &s.U[r * n + r], &s.U[c * n + r]);
   for (std::size_t o = 0; o < outputs_; ++o)
     for (std::size_t r = 0; r < n; ++r) {
       double sum = 0;
       for (std::size_t c = 0; c < n; ++c) sum += s.L[r * n + c] * d[c * outputs_ + o];
       s.alpha[o * n + r] = sum;
     }
-  for (std::size_t k = 0; k < n * n; ++k) s.L[k] *= -static_cast<double>(outputs_);
+  for (std::size_t i = 0; i < n * n; ++i) s.L[i] *= -static_cast<double>(outputs_);
   for (std::size_t o = 0; o < outputs_; ++o)
     for (std::size_t r = 0; r < n; ++r)
-      active().axpy(r + 1, s.alpha[o * n + r], &s.alpha[o * n], &s.L[r * n]);
+      k.axpy(r + 1, s.alpha[o * n + r], &s.alpha[o * n], &s.L[r * n]);
 
   std::ranges::fill(gradient_, 0.0);
   for (std::size_t r = 0; r < n; ++r) {
     const double* G = &s.L[r * n];
-    for (std::size_t c = 0; c < r; ++c) {
-      const double of_SE = 2 * G[c] * s.SE[r * n + c];
-      for (std::size_t i = 0; i < p; ++i) {
-        const double apart = s.scaled[r * p + i] - s.scaled[c * p + i];
-        gradient_[i] += of_SE * apart * apart;
-      }
-      gradient_[p] += of_SE;
-      gradient_[p + 1] += 2 * G[c] * product(r, c) * linear;
+    const double* SE = &s.SE[r * n];
+    double* of_SE = s.row.data();
+    double* squares = &s.row[n];
+    for (std::size_t c = 0; c < r; ++c) of_SE[c] = 2 * G[c] * SE[c];
+    for (std::size_t i = 0; i < p; ++i) {
+      const double* at = &s.scaled[i * n];
+      for (std::size_t c = 0; c < r; ++c) squares[c] = (at[r] - at[c]) * (at[r] - at[c]);
+      gradient_[i] += k.dot(r, of_SE, squares);
     }
-    gradient_[p] += G[r] * s.SE[r * n + r];
-    gradient_[p + 1] += G[r] * product(r, r) * linear;
+    const double* product = &s.product[r * n];
+    gradient_[p] += k.sum(r, of_SE) + G[r] * SE[r];
+    gradient_[p + 1] += (2 * k.dot(r, G, product) + G[r] * product[r]) * linear;
     gradient_[p + 2] += G[r] * noise;
   }
   for (double& g : gradient_) g *= 0.5 / static_cast<double>(outputs_);
-  return std::isfinite(active().sum(gradient_.size(), gradient_.data()));
+  return std::isfinite(k.sum(gradient_.size(), gradient_.data()));
 }
 
 std::span<const double> KernelLikelihood::gradient(const KernelShape& shape, std::size_t n,

@@ -29,6 +29,11 @@ struct KernelShape {
   std::vector<double> log;  ///< ℓ_1 … ℓ_n, a², v, σ²
 };
 
+/// a² exp(−½ Σ (x_i − z_i)²) for n vectors z; all are scaled by the lengths. z: the first numbers
+/// of all vectors, then the second, at a distance of `stride`.
+void kernel_row(double amplitude2, std::span<const double> x, std::size_t n, const double* z,
+                std::size_t stride, double* k);
+
 /// Climbs the marginal likelihood of small random batches of samples by the steps of Adam: the
 /// gradients of batches lead to the shape that the whole has (Chen et al. 2020, "Stochastic
 /// gradient descent in correlated settings"). Every step is whole: nothing waits between two.
