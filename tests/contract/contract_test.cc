@@ -500,6 +500,19 @@ TEST_P(Contract, ClonesAreIndependent) {
   EXPECT_TRUE(same(run(*child, stream), run(*GetParam().make(), stream)));
 }
 
+// A prediction is no part of a snapshot. (spread() may apply a downdate of P that waits.)
+TEST_P(Contract, PredictingChangesNoSnapshot) {
+  Vector ahead(3 * n_d);
+  for (std::size_t t = 0; t < 20; ++t) {
+    const auto before = save(*learner);
+    learner->predict(stream.x[t]);
+    ASSERT_EQ(save(*learner), before) << t;
+    learner->forecast(3, Vector(3 * n_x, 0.1), ahead);
+    ASSERT_EQ(save(*learner), before) << t;
+    learner->learn(stream.x[t], stream.d[t]);
+  }
+}
+
 // Saved and loaded at any moment, it goes on as if nothing had happened.
 TEST_P(Contract, GoesOnFromASnapshot) {
   auto stopped = GetParam().make();
