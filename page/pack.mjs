@@ -7,6 +7,10 @@ import { createRequire } from "node:module";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
+if (process.argv.slice(2).some((argument) => argument.startsWith("-"))) {
+  console.error("usage: node pack.mjs OUT [NODE_MODULES]");
+  process.exit(2);
+}
 const here = dirname(fileURLToPath(import.meta.url));
 const out = resolve(process.argv[2] ?? join(here, "dist"));
 const modules = resolve(process.argv[3] ?? join(here, "node_modules"));

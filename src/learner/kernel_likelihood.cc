@@ -10,14 +10,16 @@ namespace {
 
 using kernels::active;
 
-// Adam's. A step changes a length by a tenth at most: 25 steps, one for each sample, lead from the
-// start to any that data of 8 inputs had.
+// Of Adam. A step changes the logarithm of a length by about the rate. On nine tables of up to 32
+// inputs the error with half of it was a third larger: lengths came too late.
 constexpr double rate = 0.1;
 constexpr double first_decay = 0.9;
 constexpr double second_decay = 0.99;
 constexpr double epsilon = 1e-3;
 
-// Deviations of the logarithms' normal priors: weak, but inputs without a say need a length.
+// Deviations of the normal priors of the logarithms: weak, but an input that does not matter needs
+// some length. With half and double of the first the mean error over four streams grew by 0 and
+// 10 %.
 constexpr double deviation_of_length = 2;
 constexpr double deviation_of_rest = 3;
 constexpr double most = KernelShape::most;
