@@ -35,7 +35,7 @@ Recording record(const Dataset& data, const LearnerOptions& options) {
   Recording r{.names = expert_names(options)};
   for (std::size_t t = 0; t < std::min(rows, data.rows()); ++t) {
     r.d_hat.push_back(learner.predict(data.x(t))[0]);
-    const auto q = learner.blend(0).q();
+    const auto q = learner.better().blend(0).q();
     r.q.emplace_back();
     if (t >= 4) r.q.back().assign(q.begin(), q.end());
     r.d.push_back(data.d(t)[0]);

@@ -2,411 +2,141 @@
 
 #include <algorithm>
 #include <limits>
+#include <new>
+#include <utility>
 
 #include "core/archive.h"
 #include "core/denormals.h"
 #include "core/finite.h"
-#include "learner/network_learner.h"
 #include "learner/parts.h"
-#include "learner/wild_start.h"
 
 namespace kalstream {
 namespace {
 
-constexpr std::size_t kept_after_a_change = 16;  // samples, by those that start over
-constexpr std::size_t kept_when_waking = SampleMemory::pasts;
-
-std::vector<bool> who_may_sleep(const Panel& panel) {
-  std::vector<bool> may_sleep;
-  for (std::size_t j = 0; j < panel.size(); ++j) may_sleep.push_back(panel[j].plan.may_sleep);
-  return may_sleep;
-}
+constexpr double pace_of_errors = 1.0 / 16;
+constexpr std::uint64_t calm_that_decides = 256;  // samples
+constexpr std::uint64_t shortest_limit = 4096;    // … of a contest without them
 
 }  // namespace
 
 AutoLearner::AutoLearner(const Auto& options, const NetworkOptions& network)
-    : panel_(options, network),
-      series_([&] {
-        std::vector<Series> all;
-        for (std::size_t k = 0; k < network.outputs; ++k) all.emplace_back(options, network, k);
-        return all;
-      }()),
-      scale_(sight_of(options, network)),
-      history_(sight_of(options, network).lags, network.outputs),
-      memory_(sight_of(options, network)),
-      blends_(all_experts(), network.outputs),
-      roster_(who_may_sleep(panel_)),
-      range_(network.outputs),
-      first_guess_(network.outputs),
-      announced_(network.inputs, network.outputs),
-      disturbance_(network.outputs),
-      x_(network.inputs),
-      seen_(sight_of(options, network).size()),
-      said_(all_experts() * network.outputs, std::numeric_limits<double>::quiet_NaN()),
-      variance_(said_.size(), 1.0),
-      moved_(all_experts()),
-      target_(network.outputs),
-      usual_(network.outputs),
-      d_hat_(network.outputs),
-      no_prediction_(network.outputs, std::numeric_limits<double>::quiet_NaN()),
-      ahead_history_(history_),
-      ahead_(network.outputs) {
-  for (std::size_t j = 0; j < panel_.size(); ++j)
-    if (panel_[j].plan.name == "rls") without_past_ = j;
-}
+    : options_(options),
+      network_(network),
+      ensemble_(std::make_unique<Ensemble>(options, network)),
+      no_prediction_(network.outputs, std::numeric_limits<double>::quiet_NaN()) {}
 
-// ---- Prediction
+bool AutoLearner::can_use(std::span<const double> x) const {
+  return x.size() == inputs() && all_usable(x);
+}
 
 std::span<const double> AutoLearner::predict(std::span<const double> x) {
   const FlushDenormals guard;
-  return bring_up_to_date(x) ? d_hat_ : no_prediction_;
-}
-
-// Brings d_hat_ up to date for x. False if x cannot be used.
-bool AutoLearner::bring_up_to_date(std::span<const double> x) {
-  if (x.size() != inputs() || !all_usable(x)) return false;
-  if (predicted_ && std::equal(x.begin(), x.end(), x_.begin())) return true;
-  std::copy(x.begin(), x.end(), x_.begin());
-  if (has_experts()) {
-    scale_.see(x, history_.all(), seen_);
-    std::ranges::copy(panel_.predict(seen_, scale_), said_.begin());
-    for (std::size_t k = 0; k < series_.size(); ++k)
-      series_[k].predict(inputs_seen(), said_by_series(k), outputs());
-    blends_.predict(said_, usual_);
-  } else {
-    first_guess_.predict(history_[1], scale_.targets().running(), usual_);
-  }
-  unusual_ = Belief::judges(samples_) && announced_.see(x, scale_.inputs().running());
-  std::copy(usual_.begin(), usual_.end(), d_hat_.begin());
-  if (unusual_) announced_.add_to(d_hat_);
-  predicted_ = true;
-  return true;
+  if (!can_use(x)) return no_prediction_;
+  const std::span<const double> d_hat = ensemble_->predict(x);
+  if (!before_) return d_hat;
+  const std::span<const double> d_hat_before = before_->predict(x);
+  return before_is_better() ? d_hat_before : d_hat;
 }
 
 std::span<const double> AutoLearner::spread() {
   const FlushDenormals guard;
-  if (!predicted_ || !has_experts()) return {};
-  std::ranges::copy(panel_.relative_variance(), variance_.begin());
-  return blends_.spread(d_hat_, variance_);
-}
-
-void AutoLearner::start_forecast() {
-  ahead_history_ = history_;
-  if (!has_experts()) return;
-  panel_.start_forecast();
-  for (Series& s : series_) s.start_forecast();
+  return better().spread();
 }
 
 std::span<const double> AutoLearner::forecast_next(std::span<const double> x) {
   const FlushDenormals guard;
-  if (x.size() != inputs() || !all_usable(x)) return no_prediction_;
-  predicted_ = false;  // seen_ and what the experts and blends said are written over
-  if (has_experts()) {
-    scale_.see(x, ahead_history_.all(), seen_);
-    std::ranges::copy(panel_.forecast_next(seen_, scale_), said_.begin());
-    for (std::size_t k = 0; k < series_.size(); ++k)
-      series_[k].forecast_next(inputs_seen(), said_by_series(k), outputs());
-    blends_.predict(said_, ahead_);
-    for (std::size_t k = 0; k < series_.size(); ++k) series_[k].note_forecast(ahead_[k]);
-    ahead_history_.push_guess(ahead_);
-    if (announced_.see(x, scale_.inputs().running())) announced_.add_to(ahead_);
-  } else {
-    first_guess_.predict(history_[1], scale_.targets().running(), ahead_);
-    ahead_history_.push_guess(ahead_);
-  }
-  return ahead_;
+  return can_use(x) ? better().forecast_next(x) : no_prediction_;
 }
-
-// ---- Learning
 
 StepReport AutoLearner::learn(std::span<const double> x, std::span<const double> d) {
   const FlushDenormals guard;
-  if (d.size() != outputs() || !all_usable(d) || !bring_up_to_date(x)) return refusal(*this);
-  const Belief::Verdict verdict = belief_.judge(x, d, scale_, samples_);
-  disturbance_.note(verdict.is_wild(), scale_);
-  if (!verdict.believed) {
-    const bool is_event = unusual_ && verdict.wild_target && !verdict.wild_input;
-    if (is_event) {
-      announced_.learn(usual_, d, true);
-      range_.add(d, scale_.targets().running(), true);
-      blends_.widen(range_);
-    }
-    scale_.add_targets(d);
-    StepReport report = step_experts({});
-    memory_.push(x, history_.all(), no_prediction_);
-    advance_series(usual_);
-    move_on(x, verdict.wild_target ? std::span<const double>(usual_) : d);
-    report.status = StepStatus::gated;
-    return finish(report);
+  if (!can_use(x) || d.size() != outputs() || !all_usable(d)) return refusal(*this);
+  const Distance distance = ensemble_->distance(x, d);
+  const bool believed = belief_.believes(distance);
+  if (belief_.is_shaken() && !before_) begin_contest();
+  const bool said_by_before = before_is_better();
+  StepReport of_before;
+  if (before_) of_before = learn_before(x, d);
+  StepReport report = believed ? ensemble_->learn(x, d) : ensemble_->doubt(x, d, distance);
+  if (said_by_before) report = of_before;
+  if (before_) look_at_contest();
+  if (said_by_before || before_) {  // what was reported may be another's, or gone
+    const LearnerState now = state();
+    report.covariance_trace = now.covariance_trace;
+    report.weights = now.weights;
   }
-
-  if (unusual_) announced_.learn(usual_, d, false);
-  const StepReport report = step_experts(d);
-  for (std::size_t k = 0; k < series_.size(); ++k) series_[k].learn(d[k], said_without_past(k));
-  learn_blend(d);
-  if (samples_ == 0) history_.push(d);  // stands for those before it here, too: 0 is no target
-  memory_.push(x, history_.all(), d);
-  scale_.add_targets(d);
-  widen_range(d);
-  ++samples_;
-  move_on(x, d);
-  look_for_periods();
-  look_at_scale();
-  if (had_a_wild_start()) begin_anew(WildStart::length - WildStart::judged);
-  if (disturbance_.asks_to_begin_anew(memory_, scale_, samples_)) {
-    begin_anew(Disturbance::calm);
-    disturbance_.note_begun_anew();
-  }
-  return finish(report);
-}
-
-StepReport AutoLearner::advance(std::span<const double> x) { return observe(x, {}); }
-
-StepReport AutoLearner::observe(std::span<const double> x, std::span<const double> d) {
-  const FlushDenormals guard;
-  if (!bring_up_to_date(x)) return refusal(*this);
-  StepReport report = step_experts({});
-  const bool known = d.size() == outputs() && all_usable(d);
-  advance_series(known ? d : std::span<const double>(usual_));
-  move_on(x, known ? d : std::span<const double>(usual_));
-  report.status = StepStatus::missing;
-  return finish(report);
-}
-
-// Every expert moves on, and learns d unless it is empty.
-StepReport AutoLearner::step_experts(std::span<const double> d) {
-  if (!has_experts())
-    return {.status = StepStatus::gated, .experts = panel_.state().networks, .weights = {}};
-  scale_.standardise_target(d, target_);
-  panel_.each([&](Expert& e) {
-    const auto view = e.view(seen_);
-    if (d.empty()) {
-      e.report = e.learner->advance(view);
-    } else {
-      e.report = e.learner->learn(view, e.target_of(target_, d));
-      replay(e, memory_, scale_, steps_);
-    }
-  });
-  follow_linear();
-  return panel_.report();
-}
-
-// By a linear model of the inputs, if there is one.
-double AutoLearner::said_without_past(std::size_t k) const {
-  return without_past_ ? said_[*without_past_ * outputs() + k]
-                       : std::numeric_limits<double>::quiet_NaN();
-}
-
-void AutoLearner::advance_series(std::span<const double> guess) {
-  for (std::size_t k = 0; k < series_.size(); ++k) series_[k].advance(guess[k]);
-}
-
-void AutoLearner::learn_blend(std::span<const double> d) {
-  if (has_experts()) {
-    blends_.without_each(moved_);
-    blends_.learn(d);
-    look_for_change();
-  } else if (samples_ > 0) {
-    first_guess_.learn(history_[1], scale_.targets().running(), d);
-  }
-}
-
-// After a change what was learnt by heart is forgotten, and all other experts go on and adapt;
-// after a disturbance all start over.
-void AutoLearner::look_for_change() {
-  const double error = squared_error();
-  const Alarm::Sign sign = alarm_.look_at(error, samples_);
-  if (sign == Alarm::Sign::none) {
-    follow_roster(roster_.learn(moved_, error));
-    return;
-  }
-  memory_.keep(kept_after_a_change);
-  follow_roster(roster_.wake_all());
-  start_over_from_memory(
-      [&](const Expert& e) { return sign == Alarm::Sign::over || e.plan.knows_by_heart(); });
-  for (Blend& blend : blends_) blend.become_open();
-}
-
-// Those that see what the linear model says come after it.
-template <class Which>
-void AutoLearner::start_over_from_memory(const Which& which) {
-  const auto begin = [&](Expert& e, bool sees_chosen) {
-    if (e.plan.sees_chosen == sees_chosen && which(e)) start_over(e, memory_, scale_, steps_);
-  };
-  panel_.each([&](Expert& e) { begin(e, false); });
-  follow_linear();
-  panel_.each([&](Expert& e) { begin(e, true); });
-}
-
-void AutoLearner::follow_linear() {
-  if (!without_past_ || !scale_.is_wide()) return;
-  scale_.follow_linear(
-      static_cast<const NetworkLearner&>(*panel_[*without_past_].learner).weights());
-}
-
-double AutoLearner::squared_error() const {
-  double sum = 0;
-  for (std::size_t k = 0; k < outputs(); ++k) {
-    const double e = target_[k] - scale_.targets().standardised(k, usual_[k]);
-    sum += e * e;
-  }
-  return sum;
-}
-
-void AutoLearner::follow_roster(const Roster::Change& change) {
-  for (const std::size_t j : change.sleep) {
-    panel_.send_to_sleep(j);
-    for (Blend& blend : blends_) blend.dismiss(j);
-  }
-  for (const std::size_t j : change.wake) {
-    start_over(panel_.wake(j), memory_, scale_, steps_, kept_when_waking);
-    for (Blend& blend : blends_) blend.admit(j);
-  }
-}
-
-void AutoLearner::widen_range(std::span<const double> d) {
-  if (samples_ == 0)
-    range_.begin(d);
-  else
-    range_.add(d, scale_.targets().running(), belief_.is_sure(samples_));
-  blends_.widen(range_);
-}
-
-// The sample becomes part of the stream, with target d or what stands for it.
-void AutoLearner::move_on(std::span<const double> x, std::span<const double> d) {
-  ++steps_;
-  scale_.add_inputs(x);
-  if (samples_ > 0) history_.push(d);  // before the first target nothing can stand for one
-  predicted_ = false;
-}
-
-// When it is taken anew, the experts learn all samples so far with the scale as it is known now.
-void AutoLearner::look_at_scale() {
-  if (Scale::is_due(samples_)) {
-    scale_.hold();
-    scale_.choose(memory_);
-    start_over_from_memory([](const Expert&) { return true; });
-  } else if (Scale::is_settled(samples_)) {
-    scale_.follow();
-    if (memory_.size() == TellingInputs::samples_to_choose_by && scale_.choose(memory_))
-      start_over_from_memory([](const Expert& e) { return e.plan.sees_chosen; });
-  }
-}
-
-// Whether an input or a target of the first two samples is wild beside those that followed.
-bool AutoLearner::had_a_wild_start() const {
-  if (samples_ != WildStart::length || memory_.size() < WildStart::length) return false;
-  const auto is_wild = [this](auto number_of) {
-    Others others;
-    constexpr std::size_t rest = WildStart::length - WildStart::judged;
-    for (std::size_t age = 1; age <= rest; ++age) others.add(number_of(memory_[age]));
-    for (std::size_t age = rest + 1; age <= WildStart::length; ++age)
-      if (others.make_wild(number_of(memory_[age]))) return true;
-    return false;
-  };
-  using Sample = SampleMemory::Sample;
-  for (std::size_t k = 0; k < inputs(); ++k)
-    if (is_wild([k](const Sample& s) { return s.x[k]; })) return true;
-  for (std::size_t k = 0; k < outputs(); ++k)
-    if (is_wild([k](const Sample& s) { return s.d[k]; })) return true;
-  return false;
-}
-
-// With the newest samples alone, which are in the memory: there is room for twice as many.
-void AutoLearner::begin_anew(std::size_t newest) {
-  const std::uint64_t steps = steps_;
-  const std::uint64_t first = memory_.count() - newest;
-  reset();
-  for (std::uint64_t k = first; k < first + newest; ++k) {
-    const SampleMemory::Sample sample = memory_[memory_.count() - k];
-    sample.is_whole() ? learn(sample.x, sample.d) : advance(sample.x);
-  }
-  steps_ = steps;
-}
-
-// ---- Periods
-
-void AutoLearner::expect_periods(std::span<const double> samples) {
-  periods_told_ = true;
-  set_periods(samples);
-}
-
-void AutoLearner::look_for_periods() {
-  if (periods_told_ || !is_time_for_periods(samples_)) return;
-  const auto found = find_periods(series_[0].past());
-  if (!found.empty() && !std::ranges::equal(found, periods())) set_periods(found);
-}
-
-void AutoLearner::set_periods(std::span<const double> samples) {
-  periods_ = {};
-  for (std::size_t i = 0; i < std::min(samples.size(), Periods::most); ++i)
-    periods_.length[i] = samples[i];
-  for (Series& s : series_) s.set_periods(periods_);
-}
-
-std::span<const double> AutoLearner::periods() const {
-  std::size_t n = 0;
-  while (n < Periods::most && periods_.length[n] > 0) ++n;
-  return std::span(periods_.length).first(n);
-}
-
-// ---- What is known of it
-
-LearnerState AutoLearner::state() const {
-  LearnerState state = panel_.state();
-  state.weights = blends_.weights();
-  return state;
-}
-
-// What only shows after the step.
-StepReport AutoLearner::finish(StepReport report) {
-  const LearnerState after = state();
-  report.covariance_trace = after.covariance_trace;
-  report.weights = after.weights;
   return report;
 }
 
-void AutoLearner::reset() {
-  panel_.reset();
-  if (!periods_told_) set_periods({});
-  for (Series& s : series_) s.reset();
-  std::ranges::fill(said_, std::numeric_limits<double>::quiet_NaN());
-  scale_.reset();
-  history_.reset();
-  memory_.reset();
-  blends_.reset();
-  roster_.reset();
-  range_.reset();
-  first_guess_.reset();
-  belief_.reset();
-  announced_.reset();
-  alarm_.reset();
-  disturbance_.reset();
-  steps_ = samples_ = 0;
-  predicted_ = false;
+// Where there is no memory for two, there is one.
+void AutoLearner::begin_contest() {
+  contest_ = {.longest = std::max(shortest_limit, ensemble_->samples())};
+  try {
+    before_ = ensemble_->clone();
+  } catch (const std::bad_alloc&) {
+  }
 }
 
-// What the last prediction left behind is left out: learn makes it again, to the same bits.
+// Errors are compared in deviations of the targets from before.
+StepReport AutoLearner::learn_before(std::span<const double> x, std::span<const double> d) {
+  const double error = before_->error(ensemble_->predict(x), d);
+  const double error_before = before_->error(before_->predict(x), d);
+  const Distance distance = before_->distance(x, d);
+  contest_.lately.track(error, error_before, pace_of_errors);
+  ++contest_.length;
+  contest_.calm_length = distance.is_far() ? 0 : contest_.calm_length + 1;
+  if (contest_.calm_length > 0)
+    contest_.calm.track(error, error_before, 1 / static_cast<double>(contest_.calm_length));
+  if (!distance.is_far()) return before_->learn(x, d);
+  StepReport report = before_->observe(x, {});
+  report.status = StepStatus::gated;
+  return report;
+}
+
+bool AutoLearner::before_is_better() const { return before_ && contest_.lately.favour_before(); }
+
+void AutoLearner::look_at_contest() {
+  const bool is_calm = contest_.calm_length >= calm_that_decides;
+  if (!is_calm && contest_.length < contest_.longest) return;
+  if ((is_calm ? contest_.calm : contest_.lately).favour_before()) ensemble_.swap(before_);
+  before_.reset();
+  belief_.reset();
+}
+
+StepReport AutoLearner::observe(std::span<const double> x, std::span<const double> d) {
+  const FlushDenormals guard;
+  if (!can_use(x)) return refusal(*this);
+  if (d.size() != outputs() || !all_usable(d)) d = {};
+  const StepReport report = ensemble_->observe(x, d);
+  if (!before_) return report;
+  const StepReport of_before = before_->observe(x, d);
+  return before_is_better() ? of_before : report;
+}
+
+void AutoLearner::expect_periods(std::span<const double> samples) {
+  ensemble_->expect_periods(samples);
+  if (before_) before_->expect_periods(samples);
+}
+
+void AutoLearner::reset() {
+  ensemble_->reset();
+  before_.reset();
+  belief_.reset();
+}
+
 void AutoLearner::exchange(Archive& archive) {
-  archive.count(steps_);
-  archive.count(samples_, steps_);
-  alarm_.exchange(archive, samples_);
-  belief_.exchange(archive, steps_);
-  disturbance_.exchange(archive, steps_);
-  range_.exchange(archive);
-  first_guess_.exchange(archive);
-  scale_.exchange(archive);
-  history_.exchange(archive);
-  memory_.exchange(archive);
-  blends_.exchange(archive);
-  roster_.exchange(archive);
-  for (std::size_t j = 0; archive.reading() && j < panel_.size(); ++j)
-    roster_.is_awake(j) ? void(panel_.wake(j)) : panel_.send_to_sleep(j);
-  panel_.exchange(archive);
-  announced_.exchange(archive);
-  archive.flag(periods_told_);
-  for (Series& s : series_) s.exchange(archive);
-  periods_ = series_[0].periods();
+  ensemble_->exchange(archive);
+  belief_.exchange(archive, samples());
+  bool in_doubt = is_in_doubt();
+  archive.flag(in_doubt);
+  if (!in_doubt) return before_.reset();
+  if (archive.reading()) before_ = std::make_unique<Ensemble>(options_, network_);
+  before_->exchange(archive);
+  for (Errors* e : {&contest_.lately, &contest_.calm})
+    for (double* v : {&e->of_all, &e->of_before}) archive.number(*v, Archive::not_negative);
+  archive.count(contest_.length, samples());
+  archive.count(contest_.longest);
+  archive.count(contest_.calm_length, contest_.length);
 }
 
 }  // namespace kalstream

@@ -1,124 +1,83 @@
-// `auto`: many small experts of different kinds, blended; for raw data, without any tuning.
+// `auto`: an ensemble of experts, and what it believes.
 #pragma once
 
-#include <optional>
-#include <vector>
-
-#include "auto/announced.h"
-#include "auto/blends.h"
-#include "auto/change.h"
-#include "auto/first_guess.h"
-#include "auto/memory.h"
-#include "auto/panel.h"
-#include "auto/range.h"
-#include "auto/roster.h"
-#include "auto/scale.h"
-#include "auto/series/finder.h"
-#include "auto/series/series.h"
+#include "auto/belief.h"
+#include "auto/ensemble.h"
+#include "core/cloned.h"
 #include "kalstream/learner.h"
-#include "learner/history.h"
 
 namespace kalstream {
 
-/// One sample's way, as docs/auto.md tells it: inputs and past targets are put on the scale; every
-/// expert predicts; each output's Blend combines them, within the range of what has been seen and a
-/// tenth of it more. A sample beyond belief counts as one without target. While the scale is still
-/// poor the experts start over each time it is taken anew, from the samples in memory; later, when
-/// the alarm says that the stream has changed, those do that learnt it by heart, and when a
-/// disturbance is over, all. If one in its youth left a scale far beyond all that came since, the
-/// learner begins anew with what came since; once.
+/// When wild samples are believed, nobody knows yet whether the stream has changed for good. From
+/// then on there are two ensembles: one that learns all that comes, and the one from before, which
+/// does not learn what is wild to it. The one that has predicted better lately predicts. When
+/// nothing was wild for a while, or the change has lasted longer than all before it, the better one
+/// stays: no finite run of wild samples leaves a trace.
 class AutoLearner final : public Learner {
  public:
   AutoLearner(const Auto& options, const NetworkOptions& network);
   AutoLearner(const AutoLearner& other) = default;
 
-  std::size_t inputs() const override { return x_.size(); }
-  std::size_t outputs() const override { return d_hat_.size(); }
-  std::uint64_t samples() const override { return steps_; }
-  LearnerState state() const override;
+  std::size_t inputs() const override { return ensemble_->inputs(); }
+  std::size_t outputs() const override { return ensemble_->outputs(); }
+  std::uint64_t samples() const override { return ensemble_->samples(); }
+  LearnerState state() const override { return better().state(); }
   std::span<const double> predict(std::span<const double> x) override;
   std::span<const double> spread() override;
   StepReport learn(std::span<const double> x, std::span<const double> d) override;
-  StepReport advance(std::span<const double> x) override;
+  StepReport advance(std::span<const double> x) override { return observe(x, {}); }
   StepReport observe(std::span<const double> x, std::span<const double> d) override;
-  void start_forecast() override;
+  void start_forecast() override { better().start_forecast(); }
   std::span<const double> forecast_next(std::span<const double> x) override;
   std::unique_ptr<Learner> clone() const override { return std::make_unique<AutoLearner>(*this); }
-  std::span<const double> opinions() const override {
-    return std::span(said_).subspan(panel_.size() * d_hat_.size());
-  }
+  std::span<const double> opinions() const override { return better().opinions(); }
   void expect_periods(std::span<const double> samples) override;
-  std::span<const double> periods() const override;
+  std::span<const double> periods() const override { return better().periods(); }
   void reset() override;
   void exchange(Archive& archive) override;
 
-  const Blend& blend(std::size_t k) const { return blends_[k]; }
-  bool began_anew() const { return disturbance_.begun_anew(); }
-  /// Those that know no time, which come first.
-  std::size_t experts() const { return panel_.size(); }
-  bool is_awake(std::size_t j) const { return roster_.is_awake(j); }
-  /// nullptr for the last value and the mean, which need none.
-  const Learner* expert(std::size_t j) const { return panel_[j].learner.get(); }
+  /// The one that predicts.
+  const Ensemble& better() const { return before_is_better() ? *before_ : *ensemble_; }
+  /// Whether there are two.
+  bool is_in_doubt() const { return before_ != nullptr; }
 
  private:
-  std::size_t all_experts() const { return panel_.size() + series_[0].size(); }
-  bool has_experts() const { return Scale::is_known(samples_); }
-  bool bring_up_to_date(std::span<const double> x);
-  StepReport step_experts(std::span<const double> d);
-  double said_without_past(std::size_t k) const;
-  void look_for_periods();
-  void set_periods(std::span<const double> samples);
-  void advance_series(std::span<const double> guess);
-  std::span<const double> inputs_seen() const { return std::span(seen_).first(inputs()); }
-  std::span<double> said_by_series(std::size_t k) {
-    return std::span(said_).subspan(panel_.size() * outputs() + k);
-  }
-  void learn_blend(std::span<const double> d);
-  double squared_error() const;
-  void look_for_change();
-  void follow_roster(const Roster::Change& change);
-  void widen_range(std::span<const double> d);
-  void move_on(std::span<const double> x, std::span<const double> d);
-  template <class Which>
-  void start_over_from_memory(const Which& which);
-  void follow_linear();
-  void look_at_scale();
-  bool had_a_wild_start() const;
-  void begin_anew(std::size_t newest);
-  StepReport finish(StepReport report);
+  /// Squared errors of the two ensembles.
+  struct Errors {
+    double of_all = 0;
+    double of_before = 0;
+    void track(double all, double before, double pace) {
+      of_all += pace * (all - of_all);
+      of_before += pace * (before - of_before);
+    }
+    /// The one from before knows less of what came since.
+    bool favour_before() const { return margin * of_before < of_all; }
+  };
+  static constexpr double margin = 1.1;
 
-  Panel panel_;
-  std::vector<Series> series_;               // of each output
-  std::optional<std::size_t> without_past_;  // the expert that knows the inputs alone
-  Periods periods_;
-  bool periods_told_ = false;  // they are known, and not looked for
-  Scale scale_;
-  TargetHistory history_;
-  SampleMemory memory_;
-  Blends blends_;
-  Roster roster_;
-  TargetRange range_;
-  FirstGuess first_guess_;
+  /// Which of the two ensembles is the better one.
+  struct Contest {
+    Errors lately;
+    Errors calm;
+    std::uint64_t length = 0;       // samples
+    std::uint64_t longest = 0;      // … at most
+    std::uint64_t calm_length = 0;  // since the last that was far from those before the contest
+  };
+
+  bool can_use(std::span<const double> x) const;
+  Ensemble& better() { return before_is_better() ? *before_ : *ensemble_; }
+  bool before_is_better() const;
+  void begin_contest();
+  StepReport learn_before(std::span<const double> x, std::span<const double> d);
+  void look_at_contest();
+
+  Auto options_;
+  NetworkOptions network_;
+  Cloned<Ensemble> ensemble_;
+  Cloned<Ensemble> before_;  // only while in doubt
   Belief belief_;
-  Announced announced_;
-  Alarm alarm_;
-  Disturbance disturbance_;
-  std::uint64_t steps_ = 0;
-  std::uint64_t samples_ = 0;  // of them, with a target that was learnt
-
-  std::vector<double> x_;  // the input of the last prediction
-  bool predicted_ = false;
-  std::vector<double> seen_;      // of it, by the experts
-  std::vector<double> said_;      // by the experts: experts × outputs
-  std::vector<double> variance_;  // of it, relative to the noise
-  std::vector<double> moved_;     // by each of the networks and others without time (Roster)
-  std::vector<double> target_;    // standardised
-  std::vector<double> usual_;     // what the experts' blend says …
-  std::vector<double> d_hat_;     // … and what is announced on top of it
-  bool unusual_ = false;          // whether the inputs may announce something
+  Contest contest_;
   std::vector<double> no_prediction_;
-  TargetHistory ahead_history_;
-  std::vector<double> ahead_;
 };
 
 }  // namespace kalstream

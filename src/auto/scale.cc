@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "auto/belief.h"
 #include "core/archive.h"
 
 namespace kalstream {
@@ -45,7 +46,7 @@ void Scale::see(std::span<const double> x, std::span<const double> past,
                 std::span<double> seen) const {
   for (std::size_t k = 0; k < x.size(); ++k) {
     const double v = inputs_.standardised(k, x[k]);
-    seen[k] = std::abs(v) > wildest_input ? 0 : std::clamp(v, -input_reach, input_reach);
+    seen[k] = std::abs(v) > Distance::wild_input ? 0 : std::clamp(v, -input_reach, input_reach);
   }
   if (sight_.is_wide()) telling_.see(seen.first(x.size()), seen.subspan(x.size()));
   const std::size_t n_d = sight_.outputs;

@@ -49,8 +49,6 @@ class HeldMoments {
 /// fit another scale. Later the scale only follows what has moved far from it.
 class Scale {
  public:
-  static constexpr double wildest_input = 1000;  ///< deviations off; beyond, it is as good as none
-
   explicit Scale(const Sight& sight)
       : sight_(sight), inputs_(sight.inputs), targets_(sight.outputs), telling_(sight) {}
 

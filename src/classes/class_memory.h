@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "auto/belief.h"
 #include "auto/scale.h"
 #include "core/archive.h"
 
@@ -80,7 +81,7 @@ inline void see_inputs(const HeldMoments& scale, std::span<const double> x, std:
   constexpr double reach = 10;
   for (std::size_t k = 0; k < x.size(); ++k) {
     const double v = scale.standardised(k, x[k]);
-    to[k] = std::abs(v) > Scale::wildest_input ? 0 : std::clamp(v, -reach, reach);
+    to[k] = std::abs(v) > Distance::wild_input ? 0 : std::clamp(v, -reach, reach);
   }
 }
 

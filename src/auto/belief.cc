@@ -1,0 +1,51 @@
+#include "auto/belief.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/archive.h"
+
+namespace kalstream {
+namespace {
+
+constexpr std::size_t patience = 3;              // wild samples in a row that are believed
+constexpr std::size_t patience_on_one_side = 2;  // the same, if all are too large, or too small
+
+}  // namespace
+
+Distance::Distance(const RunningMoments& inputs, std::span<const double> x,
+                   const RunningMoments& targets, std::span<const double> d) {
+  for (std::size_t k = 0; k < x.size(); ++k)
+    input = std::max(input, std::abs(x[k] - inputs.mean(k)) / inputs.deviation(k));
+  bool above = false;
+  bool below = false;
+  for (std::size_t k = 0; k < d.size(); ++k) {
+    const double off = (d[k] - targets.mean(k)) / targets.deviation(k);
+    target = std::max(target, std::abs(off));
+    above = above || off > wild_target;
+    below = below || off < -wild_target;
+  }
+  side = static_cast<int>(above) - static_cast<int>(below);
+}
+
+bool Belief::believes(const Distance& distance) {
+  const bool stays = targets_ > 0 && distance.side != 0 && distance.side == side_;
+  side_ = distance.side;
+  far_ = far_ << 1U | (distance.is_far() ? 1U : 0U);
+  targets_ = distance.has_wild_target() ? targets_ + 1 : 0;
+  inputs_ = distance.has_wild_input() ? inputs_ + 1 : 0;
+  const bool target_is_believed =
+      targets_ == 0 || targets_ >= (stays ? patience_on_one_side : patience);
+  return target_is_believed && (inputs_ == 0 || inputs_ >= patience);
+}
+
+void Belief::exchange(Archive& archive, std::uint64_t steps) {
+  archive.count(targets_, steps);
+  archive.count(inputs_, steps);
+  archive.count(far_);
+  std::uint64_t side = static_cast<std::uint64_t>(side_ + 1);
+  archive.count(side, 2);
+  side_ = static_cast<int>(side) - 1;
+}
+
+}  // namespace kalstream

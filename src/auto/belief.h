@@ -1,0 +1,60 @@
+// Which samples `auto` believes.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <span>
+
+#include "core/moments.h"
+
+namespace kalstream {
+
+class Archive;
+
+/// How far a sample is from what came before, in deviations: the number that is farthest.
+struct Distance {
+  /// Samples before one can be far off.
+  static constexpr std::uint64_t first = 16;
+  static constexpr double wild_target = 20;
+  /// A wild target counts in the moments, held within their reach, so that the scale widens where
+  /// such targets are common; one as far off as this is an error, however often it comes.
+  static constexpr double absurd_target = 100;
+  static constexpr double wild_input = 1000;  ///< an input beyond is as good as none
+
+  Distance() = default;
+  Distance(const RunningMoments& inputs, std::span<const double> x, const RunningMoments& targets,
+           std::span<const double> d);
+
+  /// Such a sample is unusual, and may well be real.
+  static constexpr double far_target = 6;
+  static constexpr double far_input = 20;
+
+  bool is_far() const { return target > far_target || input > far_input; }
+  bool has_wild_target() const { return target > wild_target; }
+  bool has_wild_input() const { return input > wild_input; }
+  bool is_wild() const { return has_wild_target() || has_wild_input(); }
+
+  double target = 0;
+  double input = 0;
+  int side = 0;  ///< of the mean, where all wild targets are; 0: on either, or there are none
+};
+
+/// Whether a sample is believed. A wild one is not, unless it is the third in a row; or the second,
+/// where targets stay on one side of the mean: a new level.
+class Belief {
+ public:
+  /// Of the next sample.
+  bool believes(const Distance& distance);
+  /// Whether two of the last 64 samples were far off.
+  bool is_shaken() const { return std::popcount(far_) >= 2; }
+  void reset() { *this = {}; }
+  void exchange(Archive& archive, std::uint64_t steps);
+
+ private:
+  int side_ = 0;             // of the last target
+  std::size_t targets_ = 0;  // wild ones in a row
+  std::size_t inputs_ = 0;
+  std::uint64_t far_ = 0;  // which of the last samples were, the newest first
+};
+
+}  // namespace kalstream
