@@ -57,6 +57,7 @@ StepReport AutoLearner::learn(std::span<const double> x, std::span<const double>
   const bool said_by_before = before_is_better();
   StepReport of_before;
   if (before_) of_before = learn_before(x, d);
+  if (believed && distance.is_wild()) ensemble_->begin_anew();
   StepReport report = believed ? ensemble_->learn(x, d) : ensemble_->doubt(x, d, distance);
   if (said_by_before) report = of_before;
   if (before_) look_at_contest();

@@ -8,11 +8,12 @@
 
 namespace kalstream {
 
-/// When wild samples are believed, nobody knows yet whether the stream has changed for good. From
-/// then on there are two ensembles: one that learns all that comes, and the one from before, which
-/// does not learn what is wild to it. The one that has predicted better lately predicts. When
-/// nothing was wild for a while, or the change has lasted longer than all before it, the better one
-/// stays: no finite run of wild samples leaves a trace.
+/// After samples that are far from all before them nobody knows whether the stream has changed for
+/// good. From then on there are two ensembles: one that learns all that comes, and begins anew with
+/// what is too far off for its scale; and the one from before, which learns only what is near to
+/// what it knows. The one that has predicted better lately predicts. When nothing was far off for a
+/// while, or the change has lasted longer than all before it, the better one stays: no finite run
+/// of wild samples leaves a trace.
 class AutoLearner final : public Learner {
  public:
   AutoLearner(const Auto& options, const NetworkOptions& network);

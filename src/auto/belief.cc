@@ -42,7 +42,7 @@ bool Belief::believes(const Distance& distance) {
 void Belief::exchange(Archive& archive, std::uint64_t steps) {
   archive.count(targets_, steps);
   archive.count(inputs_, steps);
-  archive.count(far_);
+  archive.word(far_);
   std::uint64_t side = static_cast<std::uint64_t>(side_ + 1);
   archive.count(side, 2);
   side_ = static_cast<int>(side) - 1;

@@ -303,7 +303,6 @@ bool Ensemble::had_a_wild_start() const {
   return false;
 }
 
-// With the newest samples alone, which are in the memory: there is room for twice as many.
 void Ensemble::begin_anew(std::size_t newest) {
   const std::uint64_t steps = steps_;
   const std::uint64_t first = memory_.count() - newest;

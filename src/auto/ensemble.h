@@ -58,6 +58,8 @@ class Ensemble {
   void expect_periods(std::span<const double> samples);
   std::span<const double> periods() const;
   void reset();
+  /// Forgets all but the newest samples, of those in memory; time goes on.
+  void begin_anew(std::size_t newest = 0);
   void exchange(Archive& archive);
 
   const Blend& blend(std::size_t k) const { return blends_[k]; }
@@ -90,7 +92,6 @@ class Ensemble {
   void follow_linear();
   void look_at_scale();
   bool had_a_wild_start() const;
-  void begin_anew(std::size_t newest);
   StepReport finish(StepReport report);
 
   Panel panel_;
