@@ -28,7 +28,9 @@ double seconds(const auto& work) {
 
 void print(const char* what, std::vector<double> rates, double mib) {
   std::ranges::sort(rates);
-  const auto at = [&](std::size_t quarter) { return rates[(rates.size() - 1) * quarter / 4] / 1e6; };
+  const auto at = [&](std::size_t quarter) {
+    return rates[(rates.size() - 1) * quarter / 4] / 1e6;
+  };
   std::printf("| %s | %.2f (%.2f to %.2f) | %.0f MiB |\n", what, at(2), at(1), at(3), mib);
 }
 

@@ -1,11 +1,10 @@
 // As hello_microhttpd.cc, with Boost.Beast: one thread, everything asynchronous.
-#include <utility>  // which this Boost forgets under C++20
-
 #include <boost/asio.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <cstdio>
 #include <memory>
+#include <utility>  // which this Boost forgets under C++20
 
 namespace {
 
@@ -32,8 +31,9 @@ class Session : public std::enable_shared_from_this<Session> {
     if (request_.target() == "/events") {
       events_ = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: hello\n\n";
       stream_.expires_never();
-      net::async_write(stream_, net::buffer(events_),
-                       [self = shared_from_this()](beast::error_code, std::size_t) { self->wait(); });
+      net::async_write(
+          stream_, net::buffer(events_),
+          [self = shared_from_this()](beast::error_code, std::size_t) { self->wait(); });
       return;
     }
     response_ = {http::status::ok, request_.version()};

@@ -1,5 +1,5 @@
-// The smallest server that does what `kalstream serve` does most: answers a small POST, and holds event
-// streams open. With libmicrohttpd; prints its port. bench/http/measure.py compares.
+// The smallest server that does what `kalstream serve` does most: answers a small POST, and holds
+// event streams open. With libmicrohttpd; prints its port. bench/http/measure.py compares.
 #include <microhttpd.h>
 #include <netinet/in.h>
 #include <unistd.h>
@@ -57,11 +57,11 @@ int main() {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  MHD_Daemon* daemon = MHD_start_daemon(
-      MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, nullptr, nullptr, answer, nullptr,
-      MHD_OPTION_SOCK_ADDR, &address, MHD_OPTION_NOTIFY_COMPLETED, done, nullptr,
-      MHD_OPTION_CONNECTION_LIMIT, 2000U, MHD_OPTION_CONNECTION_MEMORY_LIMIT, size_t{16384},
-      MHD_OPTION_END);
+  MHD_Daemon* daemon =
+      MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, nullptr,
+                       nullptr, answer, nullptr, MHD_OPTION_SOCK_ADDR, &address,
+                       MHD_OPTION_NOTIFY_COMPLETED, done, nullptr, MHD_OPTION_CONNECTION_LIMIT,
+                       2000U, MHD_OPTION_CONNECTION_MEMORY_LIMIT, size_t{16384}, MHD_OPTION_END);
   if (daemon == nullptr) return 1;
   std::printf("%d\n", MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_BIND_PORT)->port);
   std::fflush(stdout);

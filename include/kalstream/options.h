@@ -65,8 +65,8 @@ struct NetworkOptions {
 };
 
 /// The training rules there are, each with options of its own.
-using Rule = std::variant<Sgd, RmsProp, Adam, Ekf, Dekf, Iekf, Algorithm1, Algorithm2, ParallelEkf, Kernel,
-                          Rls, Ar, Naive, Mean, Auto>;
+using Rule = std::variant<Sgd, RmsProp, Adam, Ekf, Dekf, Iekf, Algorithm1, Algorithm2, ParallelEkf,
+                          Kernel, Rls, Ar, Naive, Mean, Auto>;
 
 /// Rls, Ar, Naive or Mean: for a network to beat.
 bool is_baseline(const Rule& rule);

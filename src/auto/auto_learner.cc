@@ -14,8 +14,11 @@ namespace kalstream {
 namespace {
 
 constexpr double pace_of_errors = 1.0 / 16;
-constexpr std::uint64_t calm_that_decides = 256;  // samples
-constexpr std::uint64_t shortest_limit = 4096;    // … of a contest without them
+// Samples in a row that are near to what the ensemble from before knows: fewer, between wild ones,
+// are not believed either.
+constexpr std::uint64_t calm_to_learn = 16;
+constexpr std::uint64_t calm_that_decides = 256;
+constexpr std::uint64_t shortest_limit = 4096;  // samples of a contest without such calm
 
 }  // namespace
 
@@ -53,7 +56,7 @@ StepReport AutoLearner::learn(std::span<const double> x, std::span<const double>
   if (!can_use(x) || d.size() != outputs() || !all_usable(d)) return refusal(*this);
   const Distance distance = ensemble_->distance(x, d);
   const bool believed = belief_.believes(distance);
-  if (belief_.is_shaken() && !before_) begin_contest();
+  if (distance.is_far() && !before_) begin_contest();
   const bool said_by_before = before_is_better();
   StepReport of_before;
   if (before_) of_before = learn_before(x, d);
@@ -88,7 +91,7 @@ StepReport AutoLearner::learn_before(std::span<const double> x, std::span<const 
   contest_.calm_length = distance.is_far() ? 0 : contest_.calm_length + 1;
   if (contest_.calm_length > 0)
     contest_.calm.track(error, error_before, 1 / static_cast<double>(contest_.calm_length));
-  if (!distance.is_far()) return before_->learn(x, d);
+  if (contest_.calm_length >= calm_to_learn) return before_->learn(x, d);
   StepReport report = before_->observe(x, {});
   report.status = StepStatus::gated;
   return report;

@@ -8,7 +8,7 @@
 
 namespace kalstream {
 
-/// After samples that are far from all before them nobody knows whether the stream has changed for
+/// After a sample that is far from all before it nobody knows whether the stream has changed for
 /// good. From then on there are two ensembles: one that learns all that comes, and begins anew with
 /// what is too far off for its scale; and the one from before, which learns only what is near to
 /// what it knows. The one that has predicted better lately predicts. When nothing was far off for a

@@ -31,7 +31,6 @@ Distance::Distance(const RunningMoments& inputs, std::span<const double> x,
 bool Belief::believes(const Distance& distance) {
   const bool stays = targets_ > 0 && distance.side != 0 && distance.side == side_;
   side_ = distance.side;
-  far_ = far_ << 1U | (distance.is_far() ? 1U : 0U);
   targets_ = distance.has_wild_target() ? targets_ + 1 : 0;
   inputs_ = distance.has_wild_input() ? inputs_ + 1 : 0;
   const bool target_is_believed =
@@ -42,7 +41,6 @@ bool Belief::believes(const Distance& distance) {
 void Belief::exchange(Archive& archive, std::uint64_t steps) {
   archive.count(targets_, steps);
   archive.count(inputs_, steps);
-  archive.word(far_);
   std::uint64_t side = static_cast<std::uint64_t>(side_ + 1);
   archive.count(side, 2);
   side_ = static_cast<int>(side) - 1;

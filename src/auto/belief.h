@@ -1,7 +1,6 @@
 // Which samples `auto` believes.
 #pragma once
 
-#include <bit>
 #include <cstdint>
 #include <span>
 
@@ -27,7 +26,7 @@ struct Distance {
 
   /// Such a sample is unusual, and may well be real.
   static constexpr double far_target = 6;
-  static constexpr double far_input = 20;
+  static constexpr double far_input = 10;
 
   bool is_far() const { return target > far_target || input > far_input; }
   bool has_wild_target() const { return target > wild_target; }
@@ -45,8 +44,6 @@ class Belief {
  public:
   /// Of the next sample.
   bool believes(const Distance& distance);
-  /// Whether two of the last 64 samples were far off.
-  bool is_shaken() const { return std::popcount(far_) >= 2; }
   void reset() { *this = {}; }
   void exchange(Archive& archive, std::uint64_t steps);
 
@@ -54,7 +51,6 @@ class Belief {
   int side_ = 0;             // of the last target
   std::size_t targets_ = 0;  // wild ones in a row
   std::size_t inputs_ = 0;
-  std::uint64_t far_ = 0;  // which of the last samples were, the newest first
 };
 
 }  // namespace kalstream

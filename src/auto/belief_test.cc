@@ -23,7 +23,8 @@ Distance distance_of(double input, double target) {
 
 TEST(Distance, IsThatOfTheFarthestNumber) {
   RunningMoments moments(2);
-  for (int n = 0; n < 100; ++n) moments.add(Vector{n % 2 == 0 ? 1.0 : -1.0, n % 2 == 0 ? 12.0 : 8.0});
+  for (int n = 0; n < 100; ++n)
+    moments.add(Vector{n % 2 == 0 ? 1.0 : -1.0, n % 2 == 0 ? 12.0 : 8.0});
   const Distance distance(moments, Vector{3, 10}, moments, Vector{0, 110});
   EXPECT_NEAR(distance.input, 3, 0.1);
   EXPECT_NEAR(distance.target, 50, 1);
@@ -61,24 +62,6 @@ TEST(Belief, TheSecondIsBelievedWhereTargetsStay) {
     EXPECT_FALSE(believes(-wild));  // on the other side: the third it is
     EXPECT_TRUE(believes(wild));
     EXPECT_TRUE(believes(0));
-  }
-}
-
-TEST(Belief, TwoFarSamplesOfTheLast64ShakeIt) {
-  for (const Distance& far : {distance_of(0, 7), distance_of(-21, 0)}) {
-    Belief belief;
-    belief.believes(far);
-    for (int n = 0; n < 64; ++n) {
-      EXPECT_FALSE(belief.is_shaken());
-      belief.believes(distance_of(19, -5));
-    }
-    belief.believes(far);
-    EXPECT_FALSE(belief.is_shaken());  // the first is too long ago
-    belief.believes(far);
-    for (int n = 0; n < 62; ++n) belief.believes(distance_of(0, 0));
-    EXPECT_TRUE(belief.is_shaken());
-    belief.believes(distance_of(0, 0));
-    EXPECT_FALSE(belief.is_shaken());
   }
 }
 

@@ -15,6 +15,8 @@ namespace {
 
 constexpr std::size_t kept_after_a_change = 16;  // samples, by those that start over
 constexpr std::size_t kept_when_waking = SampleMemory::pasts;
+// Samples in memory that a new learner learns in one step, so that no step takes long.
+constexpr std::size_t samples_of_a_step = 8;
 
 std::vector<bool> who_may_sleep(const Panel& panel) {
   std::vector<bool> may_sleep;
@@ -31,7 +33,8 @@ Ensemble::Ensemble(const Auto& options, const NetworkOptions& network)
         for (std::size_t k = 0; k < network.outputs; ++k) all.emplace_back(options, network, k);
         return all;
       }()),
-      scale_(sight_of(options, network)),
+      now_(sight_of(options, network)),
+      before_(now_),
       history_(sight_of(options, network).lags, network.outputs),
       memory_(sight_of(options, network)),
       blends_(all_experts(), network.outputs),
@@ -40,11 +43,9 @@ Ensemble::Ensemble(const Auto& options, const NetworkOptions& network)
       first_guess_(network.outputs),
       announced_(network.inputs, network.outputs),
       x_(network.inputs),
-      seen_(sight_of(options, network).size()),
       said_(all_experts() * network.outputs, std::numeric_limits<double>::quiet_NaN()),
       variance_(said_.size(), 1.0),
       moved_(all_experts()),
-      target_(network.outputs),
       usual_(network.outputs),
       d_hat_(network.outputs),
       ahead_history_(history_),
@@ -59,19 +60,24 @@ std::span<const double> Ensemble::predict(std::span<const double> x) {
   if (predicted_ && std::equal(x.begin(), x.end(), x_.begin())) return d_hat_;
   std::copy(x.begin(), x.end(), x_.begin());
   if (has_experts()) {
-    scale_.see(x, history_.all(), seen_);
-    std::ranges::copy(panel_.predict(seen_, scale_), said_.begin());
+    see(x, history_);
+    std::ranges::copy(panel_.predict(now_, before_), said_.begin());
     for (std::size_t k = 0; k < series_.size(); ++k)
       series_[k].predict(inputs_seen(), said_by_series(k), outputs());
     blends_.predict(said_, usual_);
   } else {
-    first_guess_.predict(history_[1], scale_.targets().running(), usual_);
+    first_guess_.predict(history_[1], now_.scale.targets().running(), usual_);
   }
-  unusual_ = samples_ >= Distance::first && announced_.see(x, scale_.inputs().running());
+  unusual_ = samples_ >= Distance::first && announced_.see(x, now_.scale.inputs().running());
   std::copy(usual_.begin(), usual_.end(), d_hat_.begin());
   if (unusual_) announced_.add_to(d_hat_);
   predicted_ = true;
   return d_hat_;
+}
+
+void Ensemble::see(std::span<const double> x, const TargetHistory& past) {
+  now_.scale.see(x, past.all(), now_.seen);
+  if (panel_.are_some_behind()) before_.scale.see(x, past.all(), before_.seen);
 }
 
 std::span<const double> Ensemble::spread() {
@@ -88,18 +94,18 @@ void Ensemble::start_forecast() {
 }
 
 std::span<const double> Ensemble::forecast_next(std::span<const double> x) {
-  predicted_ = false;  // seen_ and what the experts and blends said are written over
+  predicted_ = false;  // now_.seen and what the experts and blends said are written over
   if (has_experts()) {
-    scale_.see(x, ahead_history_.all(), seen_);
-    std::ranges::copy(panel_.forecast_next(seen_, scale_), said_.begin());
+    see(x, ahead_history_);
+    std::ranges::copy(panel_.forecast_next(now_, before_), said_.begin());
     for (std::size_t k = 0; k < series_.size(); ++k)
       series_[k].forecast_next(inputs_seen(), said_by_series(k), outputs());
     blends_.predict(said_, ahead_);
     for (std::size_t k = 0; k < series_.size(); ++k) series_[k].note_forecast(ahead_[k]);
     ahead_history_.push_guess(ahead_);
-    if (announced_.see(x, scale_.inputs().running())) announced_.add_to(ahead_);
+    if (announced_.see(x, now_.scale.inputs().running())) announced_.add_to(ahead_);
   } else {
-    first_guess_.predict(history_[1], scale_.targets().running(), ahead_);
+    first_guess_.predict(history_[1], now_.scale.targets().running(), ahead_);
     ahead_history_.push_guess(ahead_);
   }
   return ahead_;
@@ -115,26 +121,27 @@ StepReport Ensemble::learn(std::span<const double> x, std::span<const double> d)
   learn_blend(d);
   if (samples_ == 0) history_.push(d);  // stands for those before it here, too: 0 is no target
   memory_.push(x, history_.all(), d);
-  scale_.add_targets(d);
+  now_.scale.add_targets(d);
   widen_range(d);
   ++samples_;
-  scale_.add_inputs(x);
+  now_.scale.add_inputs(x);
   move_on(d);
   look_for_periods();
   look_at_scale();
+  prepare_experts();
   if (had_a_wild_start()) begin_anew(WildStart::length - WildStart::judged);
   return finish(report);
 }
 
 Distance Ensemble::distance(std::span<const double> x, std::span<const double> d) const {
   if (samples_ < Distance::first) return {};
-  return {scale_.inputs().running(), x, scale_.targets().running(), d};
+  return {now_.scale.inputs().running(), x, now_.scale.targets().running(), d};
 }
 
 double Ensemble::error(std::span<const double> d_hat, std::span<const double> d) const {
   double sum = 0;
   for (std::size_t k = 0; k < d.size(); ++k) {
-    const double off = (d[k] - d_hat[k]) / scale_.targets().running().deviation(k);
+    const double off = (d[k] - d_hat[k]) / now_.scale.targets().running().deviation(k);
     sum += std::min(off * off, Distance::wild_target * Distance::wild_target);
   }
   return sum;
@@ -145,14 +152,14 @@ StepReport Ensemble::doubt(std::span<const double> x, std::span<const double> d,
   predict(x);
   if (unusual_ && distance.has_wild_target() && !distance.has_wild_input()) {
     announced_.learn(usual_, d, true);
-    range_.add(d, scale_.targets().running(), true);
+    range_.add(d, now_.scale.targets().running(), true);
     blends_.widen(range_);
   }
-  if (distance.target < Distance::absurd_target) scale_.add_targets(d);
+  if (distance.target < Distance::absurd_target) now_.scale.add_targets(d);
   StepReport report = step_experts({});
   const std::span<const double> past = distance.has_wild_target() ? usual_ : d;
   advance_series(past);
-  if (!distance.has_wild_input()) scale_.add_inputs(x);
+  if (!distance.has_wild_input()) now_.scale.add_inputs(x);
   move_on(past);
   report.status = StepStatus::gated;
   return finish(report);
@@ -172,14 +179,15 @@ StepReport Ensemble::observe(std::span<const double> x, std::span<const double> 
 StepReport Ensemble::step_experts(std::span<const double> d) {
   if (!has_experts())
     return {.status = StepStatus::gated, .experts = panel_.state().networks, .weights = {}};
-  scale_.standardise_target(d, target_);
-  panel_.each([&](Expert& e) {
-    const auto view = e.view(seen_);
+  for (ScaledSample* s : {&now_, &before_}) s->scale.standardise_target(d, s->target);
+  panel_.each_awake([&](Expert& e) {
+    const ScaledSample& sample = e.is_behind ? before_ : now_;
+    const auto view = e.view(sample.seen);
     if (d.empty()) {
       e.report = e.learner->advance(view);
     } else {
-      e.report = e.learner->learn(view, e.target_of(target_, d));
-      replay(e, memory_, scale_, steps_);
+      e.report = e.learner->learn(view, e.target_of(sample.target, d));
+      replay(e, *e.learner, memory_, sample.scale, steps_);
     }
   });
   follow_linear();
@@ -202,7 +210,7 @@ void Ensemble::learn_blend(std::span<const double> d) {
     blends_.learn(d);
     look_for_change();
   } else if (samples_ > 0) {
-    first_guess_.learn(history_[1], scale_.targets().running(), d);
+    first_guess_.learn(history_[1], now_.scale.targets().running(), d);
   }
 }
 
@@ -215,31 +223,31 @@ void Ensemble::look_for_change() {
   }
   memory_.keep(kept_after_a_change);
   follow_roster(roster_.wake_all());
-  start_over_from_memory([](const Expert& e) { return e.plan.knows_by_heart(); });
+  panel_.each([&](Expert& e) {
+    if (e.plan.knows_by_heart()) begin_again(e, memory_);
+  });
   for (Blend& blend : blends_) blend.become_open();
 }
 
-// Those that see what the linear model says come after it.
-template <class Which>
-void Ensemble::start_over_from_memory(const Which& which) {
-  const auto begin = [&](Expert& e, bool sees_chosen) {
-    if (e.plan.sees_chosen == sees_chosen && which(e)) start_over(e, memory_, scale_, steps_);
-  };
-  panel_.each([&](Expert& e) { begin(e, false); });
+// Linear models learn all at once: that is quickly done, and others see what they say.
+void Ensemble::prepare_experts() {
+  panel_.each([&](Expert& e) {
+    if (e.plan.is_linear()) prepare(e, memory_, now_.scale, steps_, memory_.size());
+  });
   follow_linear();
-  panel_.each([&](Expert& e) { begin(e, true); });
+  panel_.each([&](Expert& e) { prepare(e, memory_, now_.scale, steps_, samples_of_a_step); });
 }
 
 void Ensemble::follow_linear() {
-  if (!without_past_ || !scale_.is_wide()) return;
-  scale_.follow_linear(
+  if (!without_past_ || !now_.scale.is_wide()) return;
+  now_.scale.follow_linear(
       static_cast<const NetworkLearner&>(*panel_[*without_past_].learner).weights());
 }
 
 double Ensemble::squared_error() const {
   double sum = 0;
   for (std::size_t k = 0; k < outputs(); ++k) {
-    const double e = target_[k] - scale_.targets().standardised(k, usual_[k]);
+    const double e = now_.target[k] - now_.scale.targets().standardised(k, usual_[k]);
     sum += e * e;
   }
   return sum;
@@ -251,7 +259,7 @@ void Ensemble::follow_roster(const Roster::Change& change) {
     for (Blend& blend : blends_) blend.dismiss(j);
   }
   for (const std::size_t j : change.wake) {
-    start_over(panel_.wake(j), memory_, scale_, steps_, kept_when_waking);
+    begin_again(panel_[j], memory_, kept_when_waking);
     for (Blend& blend : blends_) blend.admit(j);
   }
 }
@@ -260,7 +268,7 @@ void Ensemble::widen_range(std::span<const double> d) {
   if (samples_ == 0)
     range_.begin(d);
   else
-    range_.add(d, scale_.targets().running(), true);
+    range_.add(d, now_.scale.targets().running(), true);
   blends_.widen(range_);
 }
 
@@ -271,16 +279,38 @@ void Ensemble::move_on(std::span<const double> d) {
   predicted_ = false;
 }
 
+// The scale is going to be another one. Who is not ready for the present one speaks all the same.
+void Ensemble::keep_scale() {
+  before_ = now_;
+  panel_.each([](Expert& e) {
+    if (e.is_behind) e.learner = std::move(e.next);
+    e.is_behind = false;
+  });
+}
+
+// The learners of before speak, on the scale of before, until the next ones are ready.
+template <class Which>
+void Ensemble::follow_scale(const Which& which) {
+  panel_.each([&](Expert& e) {
+    if (!which(e)) return;
+    begin_again(e, memory_);
+    e.is_behind = e.is_awake();
+  });
+}
+
 // When it is taken anew, the experts learn all samples so far with the scale as it is known now.
 void Ensemble::look_at_scale() {
   if (Scale::is_due(samples_)) {
-    scale_.hold();
-    scale_.choose(memory_);
-    start_over_from_memory([](const Expert&) { return true; });
+    keep_scale();
+    now_.scale.hold();
+    now_.scale.choose(memory_);
+    follow_scale([](const Expert&) { return true; });
   } else if (Scale::is_settled(samples_)) {
-    scale_.follow();
-    if (memory_.size() == TellingInputs::samples_to_choose_by && scale_.choose(memory_))
-      start_over_from_memory([](const Expert& e) { return e.plan.sees_chosen; });
+    now_.scale.follow();
+    if (memory_.size() != TellingInputs::samples_to_choose_by) return;
+    keep_scale();
+    if (now_.scale.choose(memory_))
+      follow_scale([](const Expert& e) { return e.plan.sees_chosen; });
   }
 }
 
@@ -361,7 +391,8 @@ void Ensemble::reset() {
   if (!periods_told_) set_periods({});
   for (Series& s : series_) s.reset();
   std::ranges::fill(said_, std::numeric_limits<double>::quiet_NaN());
-  scale_.reset();
+  now_.scale.reset();
+  before_.scale.reset();
   history_.reset();
   memory_.reset();
   blends_.reset();
@@ -381,13 +412,12 @@ void Ensemble::exchange(Archive& archive) {
   alarm_.exchange(archive, samples_);
   range_.exchange(archive);
   first_guess_.exchange(archive);
-  scale_.exchange(archive);
+  now_.scale.exchange(archive);
+  before_.scale.exchange(archive);
   history_.exchange(archive);
   memory_.exchange(archive);
   blends_.exchange(archive);
   roster_.exchange(archive);
-  for (std::size_t j = 0; archive.reading() && j < panel_.size(); ++j)
-    roster_.is_awake(j) ? void(panel_.wake(j)) : panel_.send_to_sleep(j);
   panel_.exchange(archive);
   announced_.exchange(archive);
   archive.flag(periods_told_);

@@ -77,7 +77,7 @@ class Ensemble {
   void look_for_periods();
   void set_periods(std::span<const double> samples);
   void advance_series(std::span<const double> guess);
-  std::span<const double> inputs_seen() const { return std::span(seen_).first(inputs()); }
+  std::span<const double> inputs_seen() const { return std::span(now_.seen).first(inputs()); }
   std::span<double> said_by_series(std::size_t k) {
     return std::span(said_).subspan(panel_.size() * outputs() + k);
   }
@@ -87,9 +87,12 @@ class Ensemble {
   void follow_roster(const Roster::Change& change);
   void widen_range(std::span<const double> d);
   void move_on(std::span<const double> d);
-  template <class Which>
-  void start_over_from_memory(const Which& which);
   void follow_linear();
+  void see(std::span<const double> x, const TargetHistory& past);
+  void prepare_experts();
+  void keep_scale();
+  template <class Which>
+  void follow_scale(const Which& which);
   void look_at_scale();
   bool had_a_wild_start() const;
   StepReport finish(StepReport report);
@@ -99,7 +102,8 @@ class Ensemble {
   std::optional<std::size_t> without_past_;  // the expert that knows the inputs alone
   Periods periods_;
   bool periods_told_ = false;  // they are known, and not looked for
-  Scale scale_;
+  ScaledSample now_;           // the scale, and on it the last sample that was predicted
+  ScaledSample before_;        // the same on the scale of before, while some experts are behind
   TargetHistory history_;
   SampleMemory memory_;
   Blends blends_;
@@ -113,11 +117,9 @@ class Ensemble {
 
   std::vector<double> x_;  // the input of the last prediction
   bool predicted_ = false;
-  std::vector<double> seen_;      // of it, by the experts
   std::vector<double> said_;      // by the experts: experts × outputs
   std::vector<double> variance_;  // of it, relative to the noise
   std::vector<double> moved_;     // by each of the networks and others without time (Roster)
-  std::vector<double> target_;    // standardised
   std::vector<double> usual_;     // what the experts' blend says …
   std::vector<double> d_hat_;     // … and what is announced on top of it
   bool unusual_ = false;          // whether the inputs may announce something

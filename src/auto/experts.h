@@ -56,6 +56,7 @@ struct ExpertPlan {
     return !std::holds_alternative<Naive>(rule) && !std::holds_alternative<Mean>(rule);
   }
   bool is_kernel() const { return std::holds_alternative<Kernel>(rule); }
+  bool is_linear() const { return has_network() && network.hidden == 0 && !is_kernel(); }
   /// Has samples of the past before it, which are of no use any more once the stream has changed.
   bool knows_by_heart() const { return replays > 0 || is_kernel(); }
 };

@@ -160,7 +160,8 @@ TEST(AutoPlan, TheLastValueAndTheMeanSayWhatTheySee) {
   const Vector seen{1, 2, 11, 12, 13, 14, 15, 16, 21, 22, 31, 32};
   ASSERT_EQ(sight_of(rule, network).size(), seen.size());
   Panel panel(rule, network);
-  const Scale scale(sight_of(rule, network));
+  ScaledSample sample(sight_of(rule, network));
+  sample.seen = seen;
   const auto of = [&](std::span<const double> said, const std::string& name) {
     for (std::size_t j = 0; j < panel.size(); ++j)
       if (panel[j].plan.name == name) return copy(said.subspan(2 * j, 2));
@@ -168,7 +169,8 @@ TEST(AutoPlan, TheLastValueAndTheMeanSayWhatTheySee) {
   };
   for (int forecast = 0; forecast < 2; ++forecast) {
     if (forecast == 1) panel.start_forecast();
-    const auto said = forecast == 0 ? panel.predict(seen, scale) : panel.forecast_next(seen, scale);
+    const auto said =
+        forecast == 0 ? panel.predict(sample, sample) : panel.forecast_next(sample, sample);
     EXPECT_EQ(of(said, "naive"), (Vector{21, 22}));
     EXPECT_EQ(of(said, "mean"), (Vector{31, 32}));
   }

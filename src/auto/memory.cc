@@ -1,19 +1,28 @@
 #include "auto/memory.h"
 
+#include <new>
+#include <utility>
+
 #include "auto/panel.h"
 #include "auto/scale.h"
 #include "core/archive.h"
 #include "core/rng.h"
+#include "learner/kernel_learner.h"
 
 namespace kalstream {
 namespace {
 
-void learn_again(Expert& e, const SampleMemory::Sample& sample, const Scale& scale) {
+void learn_again(Expert& e, Learner& learner, const SampleMemory::Sample& sample,
+                 const Scale& scale) {
   if (!sample.is_whole()) return;  // was not believed
   if (e.plan.lags > 0 && !sample.knows_past) return;
   scale.see(sample.x, sample.past, e.again_seen);
   scale.standardise_target(sample.d, e.again_target);
-  e.learner->learn(e.view(e.again_seen), e.target_of(e.again_target, sample.d));
+  const auto target = e.target_of(e.again_target, sample.d);
+  if (e.plan.is_kernel())
+    static_cast<KernelLearner&>(learner).remember(e.view(e.again_seen), target);
+  else
+    learner.learn(e.view(e.again_seen), target);
 }
 
 }  // namespace
@@ -47,22 +56,39 @@ void SampleMemory::exchange(Archive& archive) {
 }
 
 // The generator has no memory, so that one sample less changes little.
-void replay(Expert& e, const SampleMemory& memory, const Scale& scale, std::uint64_t step,
-            std::size_t turn) {
+void replay(Expert& e, Learner& learner, const SampleMemory& memory, const Scale& scale,
+            std::uint64_t step, std::uint64_t turn) {
   const std::size_t available = std::min(memory.size(), e.plan.memory);
   if (e.plan.replays == 0 || available == 0) return;
-  Rng rng(e.plan.network.seed ^ (step << 20) ^ (std::uint64_t{turn} << 54));
+  Rng rng(e.plan.network.seed ^ (step << 20) ^ (turn << 54));
   for (std::size_t n = 0; n < e.plan.replays; ++n)
-    learn_again(e, memory[1 + rng.below(available)], scale);
+    learn_again(e, learner, memory[1 + rng.below(available)], scale);
 }
 
-void start_over(Expert& e, const SampleMemory& memory, const Scale& scale, std::uint64_t step,
-                std::size_t newest) {
-  e.learner->reset();
-  for (std::size_t age = std::min(memory.size(), newest); age > 0; --age) {
-    learn_again(e, memory[age], scale);
-    replay(e, memory, scale, step, age);
+void begin_again(Expert& e, const SampleMemory& memory, std::size_t newest) {
+  e.next_sample = memory.count() - std::min(memory.size(), newest);
+  try {
+    e.next = make_expert(e.plan);
+  } catch (const std::bad_alloc&) {
+    if (e.is_awake()) e.next = std::move(e.learner);
+    if (e.next) e.next->reset();
   }
+}
+
+void prepare(Expert& e, const SampleMemory& memory, const Scale& scale, std::uint64_t step,
+             std::size_t samples) {
+  if (!e.next) return;
+  e.next_sample = std::max(e.next_sample, memory.count() - memory.size());
+  for (; samples > 0 && e.next_sample < memory.count(); --samples, ++e.next_sample) {
+    const std::uint64_t age = memory.count() - e.next_sample;
+    learn_again(e, *e.next, memory[age], scale);
+    replay(e, *e.next, memory, scale, step, age);
+  }
+  const bool has_work = e.plan.is_kernel() && static_cast<KernelLearner&>(*e.next).work();
+  if (has_work || e.next_sample < memory.count()) return;
+  e.learner = std::move(e.next);
+  e.next.reset();
+  e.is_behind = false;
 }
 
 }  // namespace kalstream

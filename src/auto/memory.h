@@ -63,14 +63,19 @@ class SampleMemory {
   std::vector<double> pasts_;  // of the newest
 };
 
-/// The expert learns a few of the samples in memory once more, as many as its plan says, with the
-/// scale as it is now. Which ones depends on the step and the turn alone.
-void replay(Expert& expert, const SampleMemory& memory, const Scale& scale, std::uint64_t step,
-            std::size_t turn = 0);
+/// The expert's learner learns a few of the samples in memory once more, as many as its plan says,
+/// with the scale as it is now. Which ones depends on the step and the turn alone.
+void replay(Expert& expert, Learner& learner, const SampleMemory& memory, const Scale& scale,
+            std::uint64_t step, std::uint64_t turn = 0);
 
-/// The expert begins again with the samples in memory, or the newest of them, and replays after
-/// each.
-void start_over(Expert& expert, const SampleMemory& memory, const Scale& scale, std::uint64_t step,
-                std::size_t newest = SampleMemory::usual_capacity);
+/// The expert begins again: from now on its next learner learns the samples in memory, or the
+/// newest of them. Where there is no memory for two learners, the expert is silent meanwhile.
+void begin_again(Expert& expert, const SampleMemory& memory,
+                 std::size_t newest = SampleMemory::usual_capacity);
+
+/// Teaches the expert's next learner at most so many of the samples in memory, with replays after
+/// each. When it knows all of them, and has done what it has to do, it takes its place.
+void prepare(Expert& expert, const SampleMemory& memory, const Scale& scale, std::uint64_t step,
+             std::size_t samples);
 
 }  // namespace kalstream

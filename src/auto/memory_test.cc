@@ -96,14 +96,14 @@ TEST(Replay, LearnsAsManySamplesAsPlanned) {
     Expert e = r.expert(name);
     for (std::uint64_t step = 0; step < 20; ++step) {
       const std::uint64_t before = e.learner->samples();
-      replay(e, r.memory, r.scale, step);
+      replay(e, *e.learner, r.memory, r.scale, step);
       const std::uint64_t learnt = e.learner->samples() - before;
       ASSERT_LE(learnt, std::uint64_t(replays)) << name;
       ASSERT_GE(learnt + 1, std::uint64_t(replays)) << name;  // one may be that not believed
     }
     const SampleMemory empty(r.sight);
     const std::uint64_t before = e.learner->samples();
-    replay(e, empty, r.scale, 1);
+    replay(e, *e.learner, empty, r.scale, 1);
     EXPECT_EQ(e.learner->samples(), before) << name;
   }
 }
@@ -114,26 +114,58 @@ TEST(Replay, HasNoMemoryOfItsOwn) {
   Expert one = r.expert("replay3");
   Expert other = one;
   Expert third = one;
-  replay(one, r.memory, r.scale, 5);
-  replay(other, r.memory, r.scale, 5);
-  replay(third, r.memory, r.scale, 6);
+  replay(one, *one.learner, r.memory, r.scale, 5);
+  replay(other, *other.learner, r.memory, r.scale, 5);
+  replay(third, *third.learner, r.memory, r.scale, 6);
   EXPECT_TRUE(same_bits(r.predictions_of(one), r.predictions_of(other)));
   EXPECT_FALSE(same_bits(r.predictions_of(one), r.predictions_of(third)));
 }
 
-TEST(StartOver, LeavesNothingOfWhatWasBefore) {
+// Learns all that is remembered, so many samples a step.
+void begin_and_prepare(Expert& e, const Remembered& r, std::uint64_t step, std::size_t samples) {
+  begin_again(e, r.memory);
+  while (e.next) prepare(e, r.memory, r.scale, step, samples);
+}
+
+TEST(BeginAgain, LeavesNothingOfWhatWasBefore) {
   const Remembered r;
   for (const char* name : {"replay3", "recurrent", "rls"}) {
     Expert fresh = r.expert(name);
     Expert used = fresh;
-    for (std::uint64_t step = 1; step < 9; ++step) start_over(used, r.memory, r.scale, step);
-    start_over(fresh, r.memory, r.scale, 9);
-    start_over(used, r.memory, r.scale, 9);
+    for (std::uint64_t step = 1; step < 9; ++step) begin_and_prepare(used, r, step, 50);
+    begin_and_prepare(fresh, r, 9, 50);
+    begin_and_prepare(used, r, 9, 50);
     EXPECT_TRUE(same_bits(r.predictions_of(used), r.predictions_of(fresh))) << name;
     if (fresh.plan.replays == 0 && fresh.plan.has_network()) {
       EXPECT_EQ(fresh.learner->samples(), 49U) << name;
     }
   }
+}
+
+TEST(BeginAgain, IsTheSameInOneStepOrInMany) {
+  const Remembered r;
+  for (const char* name : {"replay3", "recurrent", "rls"}) {
+    Expert at_once = r.expert(name);
+    Expert in_many = at_once;
+    begin_and_prepare(at_once, r, 9, 50);
+    begin_and_prepare(in_many, r, 9, 3);
+    EXPECT_TRUE(same_bits(r.predictions_of(at_once), r.predictions_of(in_many))) << name;
+  }
+}
+
+// The learner of before goes on until the next one knows all samples.
+TEST(BeginAgain, TakesItsPlaceWhenItKnowsAllSamples) {
+  Remembered r;
+  Expert e = r.expert("replay3");
+  const Learner* before = &*e.learner;
+  begin_again(e, r.memory);
+  for (int step = 0; step < 4; ++step) {
+    prepare(e, r.memory, r.scale, 1, 12);
+    EXPECT_EQ(&*e.learner, before) << step;
+  }
+  prepare(e, r.memory, r.scale, 1, 12);
+  EXPECT_NE(&*e.learner, before);
+  EXPECT_EQ(e.next, nullptr);
 }
 
 }  // namespace

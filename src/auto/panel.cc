@@ -4,6 +4,8 @@
 #include <limits>
 #include <utility>
 
+#include "core/archive.h"
+
 namespace kalstream {
 
 Expert::Expert(ExpertPlan what, const Sight& sight)
@@ -12,6 +14,21 @@ Expert::Expert(ExpertPlan what, const Sight& sight)
       noise(noise_of(plan)),
       again_seen(sight.size()),
       again_target(sight.outputs) {}
+
+void Expert::exchange(Archive& archive) {
+  const auto exchange_one = [&](Cloned<Learner>& one) {
+    bool is_there = one != nullptr;
+    archive.flag(is_there);
+    if (!is_there) return one.reset();
+    if (one == nullptr) one = make_expert(plan);
+    one->exchange(archive);
+  };
+  exchange_one(learner);
+  exchange_one(next);
+  archive.count(next_sample);
+  archive.flag(is_behind);
+  archive.require(!is_behind || (learner && next));
+}
 
 Panel::Panel(const Auto& options, const NetworkOptions& network)
     : outputs_(network.outputs),
@@ -33,15 +50,11 @@ Panel::Panel(const Auto& options, const NetworkOptions& network)
                    [&](std::size_t a, std::size_t b) { return cost[a] > cost[b]; });
 }
 
-Expert& Panel::wake(std::size_t j) {
+void Panel::send_to_sleep(std::size_t j) {
   Expert& e = experts_[j];
-  if (!e.is_awake()) e.learner = make_expert(e.plan);
-  return e;
-}
-
-void Panel::note(const Expert& e, std::span<const double> d_hat, const Scale& scale) {
-  for (std::size_t k = 0; k < outputs_; ++k)
-    d_hat_[place_of(e) + k] = e.plan.standardised ? scale.in_units(k, d_hat[k]) : d_hat[k];
+  e.learner.reset();
+  e.next.reset();
+  e.is_behind = false;
 }
 
 // What those say that have no network; the others are silent so far.
@@ -51,9 +64,19 @@ void Panel::begin(std::span<const double> seen) {
     if (!e.plan.has_network()) std::ranges::copy(e.view(seen), &d_hat_[place_of(e)]);
 }
 
-std::span<const double> Panel::predict(std::span<const double> seen, const Scale& scale) {
-  begin(seen);
-  each([&](Expert& e) { note(e, e.learner->predict(e.view(seen)), scale); });
+// What one says that has a network, in units of the targets.
+template <class Ask>
+void Panel::note(Expert& e, const ScaledSample& sample, const Ask& ask) {
+  const std::span<const double> d_hat = ask(*e.learner, e.view(sample.seen));
+  for (std::size_t k = 0; k < outputs_; ++k)
+    d_hat_[place_of(e) + k] = e.plan.standardised ? sample.scale.in_units(k, d_hat[k]) : d_hat[k];
+}
+
+std::span<const double> Panel::predict(const ScaledSample& now, const ScaledSample& before) {
+  begin(now.seen);
+  each_awake([&](Expert& e) {
+    note(e, e.is_behind ? before : now, [](Learner& l, auto x) { return l.predict(x); });
+  });
   return d_hat_;
 }
 
@@ -62,16 +85,17 @@ void Panel::start_forecast() {
     if (e.is_awake()) e.learner->start_forecast();
 }
 
-std::span<const double> Panel::forecast_next(std::span<const double> seen, const Scale& scale) {
-  begin(seen);
+std::span<const double> Panel::forecast_next(const ScaledSample& now, const ScaledSample& before) {
+  begin(now.seen);
   for (Expert& e : experts_)
-    if (e.is_awake()) note(e, e.learner->forecast_next(e.view(seen)), scale);
+    if (e.is_awake())
+      note(e, e.is_behind ? before : now, [](Learner& l, auto x) { return l.forecast_next(x); });
   return d_hat_;
 }
 
 std::span<const double> Panel::relative_variance() {
   std::ranges::fill(relative_variance_, 1.0);
-  each([&](Expert& e) {
+  each_awake([&](Expert& e) {
     const auto spread = e.learner->spread();
     for (std::size_t k = 0; k < outputs_; ++k)
       relative_variance_[place_of(e) + k] = spread.empty() ? 1 : spread[k] * spread[k] / e.noise;
@@ -103,13 +127,20 @@ LearnerState Panel::state() const {
 }
 
 void Panel::reset() {
-  for (std::size_t j = 0; j < size(); ++j)
-    if (Expert& e = wake(j); e.is_awake()) e.learner->reset();
+  for (Expert& e : experts_) {
+    if (!e.plan.has_network()) continue;
+    if (e.is_awake())
+      e.learner->reset();
+    else
+      e.learner = make_expert(e.plan);
+    e.next.reset();
+    e.is_behind = false;
+  }
 }
 
 void Panel::exchange(Archive& archive) {
   for (Expert& e : experts_)
-    if (e.is_awake()) e.learner->exchange(archive);
+    if (e.plan.has_network()) e.exchange(archive);
 }
 
 }  // namespace kalstream

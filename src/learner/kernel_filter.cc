@@ -26,35 +26,43 @@ std::vector<double> inverse_lengths(const KernelShape& shape) {
 
 }  // namespace
 
-std::vector<double> choose_centres(const KernelShape& shape, std::size_t n,
-                                   std::span<const double> samples, std::size_t most) {
+CentreChoice::CentreChoice(const KernelShape& shape, std::size_t n, std::span<const double> samples,
+                           std::size_t most)
+    : shape_(shape),
+      n_(n),
+      most_(std::min(n, most)),
+      scaled_(n * shape.inputs()),
+      factor_(n * most_),
+      rest_(n, shape.amplitude2() * (1 + jitter)),
+      covariance_(n) {
   const std::size_t inputs = shape.inputs();
-  const double a2 = shape.amplitude2();
   const std::vector<double> scale = inverse_lengths(shape);
-  std::vector<double> scaled(n * inputs);  // inputs × n
   for (std::size_t r = 0; r < n; ++r)
-    for (std::size_t i = 0; i < inputs; ++i) scaled[i * n + r] = samples[r * inputs + i] * scale[i];
-  most = std::min(n, most);
-  std::vector<double> factor(n * most);            // L⁻¹k(Z, x) of each sample
-  std::vector<double> rest(n, a2 * (1 + jitter));  // k(x, x) − ‖L⁻¹k(Z, x)‖²; 0 for a centre
-  std::vector<double> covariance(n);               // of each sample and the newest centre
-  std::vector<double> centres;
-  for (std::size_t j = 0; j < most; ++j) {
-    const auto pivot = static_cast<std::size_t>(std::ranges::max_element(rest) - rest.begin());
-    if (rest[pivot] < least_rest * a2) break;
-    for (std::size_t i = 0; i < inputs; ++i) centres.push_back(scaled[i * n + pivot]);
-    const auto centre = std::span(centres).last(inputs);
-    const double root = std::sqrt(rest[pivot]);
-    rest[pivot] = 0;
-    kernel_row(a2, centre, n, scaled.data(), n, covariance.data());
-    for (std::size_t r = 0; r < n; ++r) {
-      if (rest[r] == 0) continue;
-      double* row = &factor[r * most];
-      row[j] = (covariance[r] - active().dot(j, row, &factor[pivot * most])) / root;
-      rest[r] = std::max(rest[r] - row[j] * row[j], 0.0);
+    for (std::size_t i = 0; i < inputs; ++i)
+      scaled_[i * n + r] = samples[r * inputs + i] * scale[i];
+  centres_.reserve(most_ * inputs);
+}
+
+bool CentreChoice::choose(std::size_t count) {
+  const std::size_t inputs = shape_.inputs();
+  const double a2 = shape_.amplitude2();
+  for (; count > 0 && chosen_ < most_; --count, ++chosen_) {
+    const auto pivot = static_cast<std::size_t>(std::ranges::max_element(rest_) - rest_.begin());
+    if (rest_[pivot] < least_rest * a2) return false;
+    for (std::size_t i = 0; i < inputs; ++i) centres_.push_back(scaled_[i * n_ + pivot]);
+    const auto centre = std::span<const double>(centres_).last(inputs);
+    const double root = std::sqrt(rest_[pivot]);
+    rest_[pivot] = 0;
+    kernel_row(a2, centre, n_, scaled_.data(), n_, covariance_.data());
+    const double* of_pivot = &factor_[pivot * most_];
+    for (std::size_t r = 0; r < n_; ++r) {
+      if (rest_[r] == 0) continue;
+      double* row = &factor_[r * most_];
+      row[chosen_] = (covariance_[r] - active().dot(chosen_, row, of_pivot)) / root;
+      rest_[r] = std::max(rest_[r] - row[chosen_] * row[chosen_], 0.0);
     }
   }
-  return centres;
+  return chosen_ < most_;
 }
 
 KernelFilter::KernelFilter(const KernelShape& shape, std::size_t outputs,

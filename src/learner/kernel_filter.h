@@ -14,10 +14,32 @@ namespace kalstream {
 /// The most samples that choose_centres() looks at.
 inline constexpr std::size_t most_candidates = 384;
 
-/// At most so many of these samples (n × inputs), scaled by the lengths: each is the one that those
-/// before explain least (pivoted Cholesky), as long as they leave something of it.
-std::vector<double> choose_centres(const KernelShape& shape, std::size_t n,
-                                   std::span<const double> samples, std::size_t most);
+/// Chooses at most so many of some samples (n × inputs): each is the one that those before explain
+/// least (pivoted Cholesky), as long as they leave something of it. It chooses a few at a time,
+/// with the same result whatever the portions.
+class CentreChoice {
+ public:
+  CentreChoice(const KernelShape& shape, std::size_t n, std::span<const double> samples,
+               std::size_t most);
+
+  std::unique_ptr<CentreChoice> clone() const { return std::make_unique<CentreChoice>(*this); }
+  /// Chooses so many more. False once there is no more to choose.
+  bool choose(std::size_t count);
+  const KernelShape& shape() const { return shape_; }
+  /// Those chosen so far, scaled by the lengths: centres × inputs.
+  const std::vector<double>& centres() const { return centres_; }
+  std::size_t size() const { return chosen_; }
+
+ private:
+  KernelShape shape_;
+  std::size_t n_, most_;
+  std::size_t chosen_ = 0;
+  std::vector<double> scaled_;      // inputs × n
+  std::vector<double> factor_;      // L⁻¹k(Z, x) of each sample
+  std::vector<double> rest_;        // k(x, x) − ‖L⁻¹k(Z, x)‖²; 0 for a centre
+  std::vector<double> covariance_;  // of each sample and the newest centre
+  std::vector<double> centres_;
+};
 
 /// d̂ = Wf(x) on the Nyström features of a kernel with centres Z:
 ///

@@ -11,10 +11,10 @@
 
 namespace kalstream {
 
-/// A KernelFilter, and the one that will take its place. All that a sample costs is done with that
-/// sample, in bounded time: one step up the likelihood now and then, the choice of new centres, a
-/// few samples learnt again. Making a new filter allocates; where there is no memory for it, the
-/// old one stays.
+/// A KernelFilter, and the one that will take its place. What is to be done besides learning a
+/// sample is done in portions, one with each sample: steps up the likelihood, the choice of new
+/// centres, samples learnt again. Making a new filter allocates; where there is no memory for it,
+/// the old one stays.
 class KernelLearner final : public Learner {
  public:
   /// For standardised inputs and targets.
@@ -36,6 +36,11 @@ class KernelLearner final : public Learner {
   void reset() override;
   void exchange(Archive& archive) override;
 
+  /// Learns a sample of the past, and leaves all else that there is to do to later work().
+  void remember(std::span<const double> x, std::span<const double> d);
+  /// Does a portion of what there is to do. Whether more is left.
+  bool work();
+
   const KernelShape& shape() const { return likelihood_.shape(); }
   std::size_t centres() const { return filter_->centres(); }
 
@@ -44,15 +49,18 @@ class KernelLearner final : public Learner {
   bool bring_up_to_date(std::span<const double> x);
   void move_on();
   std::size_t remembered() const;
+  StepStatus take(std::span<const double> d);
   struct Drawn {
     std::size_t n;
     std::span<const double> x, d;  // until the next are drawn
   };
-  Drawn draw(std::size_t n);
+  Drawn draw(std::size_t n, std::uint64_t until);
   std::span<const double> recall(std::uint64_t sample);
   void climb();
-  void renew();
-  void make_next();
+  void choose();
+  void begin_choice(const KernelShape& shape);
+  void learn_again();
+  bool is_renewal_due() const { return learnt_ >= renewal_at_; }
   std::span<float> row_of(std::uint64_t sample) {
     return std::span(rows_).subspan(sample % rule_.memory * width_, width_);
   }
@@ -66,7 +74,10 @@ class KernelLearner final : public Learner {
   Cloned<KernelFilter> next_;  // which will take its place, if there is one
   std::uint64_t samples_ = 0;
   std::uint64_t learnt_ = 0;        // of them, with a target
+  std::uint64_t climbs_left_ = 0;   // steps up the likelihood that are due
   std::uint64_t renewal_at_ = 0;    // the next one begins with this sample
+  Cloned<CentreChoice> choice_;     // of the next filter's centres, if it is being made
+  std::uint64_t choice_began_ = 0;  // after so many samples
   std::uint64_t learnt_again_ = 0;  // samples that next_ knows, or that were forgotten meanwhile
   std::vector<float> rows_;         // of the samples in memory, standardised: no more digits count
   std::vector<double> seen_;        // the inputs of the last prediction, then those before

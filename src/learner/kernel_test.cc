@@ -95,7 +95,9 @@ TEST(Kernel, IsTheGaussianProcessWhereEverySampleIsACentre) {
   const Vector x = normals(rng, n * 3);
   const Vector d = normals(rng, n * 2);
   const KernelShape shape = some_shape();
-  KernelFilter filter(shape, 2, choose_centres(shape, n, x, n));
+  CentreChoice choice(shape, n, x, n);
+  choice.choose(n);
+  KernelFilter filter(shape, 2, choice.centres());
   ASSERT_EQ(filter.centres(), n);
   for (std::size_t t = 0; t < n; ++t) {
     filter.predict(std::span(x).subspan(3 * t, 3));
@@ -121,7 +123,9 @@ TEST(Kernel, CentresAreFewWhereFewExplainAll) {
   Rng rng(7);
   KernelShape smooth(1);
   smooth.log = {std::log(20.0), 0, -3, -3};
-  const std::size_t centres = choose_centres(smooth, 200, normals(rng, 200), 100).size();
+  CentreChoice choice(smooth, 200, normals(rng, 200), 100);
+  choice.choose(100);
+  const std::size_t centres = choice.size();
   EXPECT_LT(centres, 10U);
   EXPECT_GT(centres, 1U);
 }

@@ -161,7 +161,7 @@ class Scaled final : public Learner {
   RunningMoments d_moments_;
   WildStart x_start_;
   WildStart d_start_;
-  std::uint64_t before_ = 0;  // samples before the inner learner began anew
+  std::uint64_t before_ = 0;    // samples before the inner learner began anew
   std::vector<double> x_;       // standardised
   std::vector<double> x_seen_;  // what x_ was made of, if is_standardised_
   bool is_standardised_ = false;

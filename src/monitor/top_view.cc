@@ -225,9 +225,9 @@ Row row_of(const std::string& label, const std::vector<Part>& parts) {
 }
 
 Row updates(const StreamStatus& s) {
-  Row row = row_of("updates",
-                   {counted(s.counts.gated, "gated"),
-                    counted(s.counts.rejected, "rejected", alarm_if(s.counts.rejected > 0))});
+  Row row =
+      row_of("updates", {counted(s.counts.gated, "gated"),
+                         counted(s.counts.rejected, "rejected", alarm_if(s.counts.rejected > 0))});
   if (!std::isnan(s.covariance_trace))
     row.add("Tr P ", style::label).add(format_number(s.covariance_trace));
   return row;

@@ -388,7 +388,8 @@ std::vector<Attack> wild_values() {
     spoilers.push_back({"+-" + text_of(v), [=](double& to, double sign) { to = sign * v; }});
   spoilers.push_back({"-9999", [](double& to, double) { to = -9999; }});
   for (const double v : {10.0, 1e3, 1e6}) {
-    spoilers.push_back({"shifted by " + text_of(v), [=](double& to, double sign) { to += sign * v; }});
+    spoilers.push_back(
+        {"shifted by " + text_of(v), [=](double& to, double sign) { to += sign * v; }});
     spoilers.push_back({"times " + text_of(v), [=](double& to, double sign) { to *= sign * v; }});
   }
   struct Order {
