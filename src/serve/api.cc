@@ -21,6 +21,12 @@ namespace {
 using http::Request;
 using http::Response;
 
+/// There is nothing to show of a stream that could not be opened: that is said, and why.
+void require_opened(const Board& board) {
+  if (const std::string why = board.failure_to_open(); !why.empty())
+    throw Refusal(503, "unavailable", "the stream cannot be used: " + why);
+}
+
 /// The answer when a stream has done what was asked: `response`, unless it refuses.
 void answer(http::Exchange& exchange, const Refusal* refusal, Response response) {
   exchange.answer(refusal == nullptr
@@ -445,11 +451,14 @@ void Api::models(const Exchange& exchange) {
   constexpr std::size_t any = std::numeric_limits<std::uint32_t>::max();
   query.offset = number(request, "offset", 0, 0, any);
   query.limit = number(request, "limit", 100, 0, 10'000);
-  later(exchange, [board = board_of(exchange), query] { return json(board->models_json(query)); });
+  const auto board = board_of(exchange);
+  require_opened(*board);
+  later(exchange, [board, query] { return json(board->models_json(query)); });
 }
 
 void Api::history(const Exchange& exchange) {
   const auto board = board_of(exchange);
+  require_opened(*board);
   const View view = view_of(exchange, *board);
   const std::size_t points = number(exchange->request(), "points", 2000, 1, 100'000);
   later(exchange, [board, view, points] { return json(board->history_json(view, points)); });

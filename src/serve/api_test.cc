@@ -27,7 +27,9 @@ http::ServerOptions server_options() {
 
 class ThreadsServeApi : public testing::Test {
  protected:
-  ThreadsServeApi() {
+  ThreadsServeApi() { open(); }
+
+  void open() {
     ServiceOptions options;
     options.folder = (folder_.path / "store").string();
     options.defaults.learner = "rls";
@@ -71,6 +73,22 @@ std::string samples(int first, int last, const std::string& more = "") {
 TEST_F(ThreadsServeApi, EveryRouteIsDescribed) {
   const auto routes = Api::routes();
   EXPECT_EQ(std::set<std::string>(routes.begin(), routes.end()), document_.routes());
+}
+
+TEST_F(ThreadsServeApi, OfADamagedStreamItIsSaidWhatIsDamaged) {
+  EXPECT_EQ(status("POST", at("/samples"), samples(0, 5), "application/x-ndjson"), 200);
+  door_.reset();
+  service_.reset();
+  const auto description = folder_.path / "store" / "streams" / "61" / "stream.json";
+  std::ofstream(description) << "{}";
+  open();
+  EXPECT_NE(get(of_a)["failure"].get<std::string>().find("stream.json"), std::string::npos);
+  for (const char* rest : {"/history", "/models", "/snapshot"}) {
+    const HttpAnswer answer = ask("GET", at(rest));
+    EXPECT_EQ(answer.status, 503) << rest;
+    EXPECT_NE(answer.body.find("stream.json"), std::string::npos) << answer.body;
+  }
+  EXPECT_EQ(status("POST", at("/forecast")), 503);
 }
 
 TEST_F(ThreadsServeApi, TheServerItself) {
