@@ -14,7 +14,8 @@
 namespace kalstream {
 
 struct Forecaster::State {
-  State(const Learner& learner, std::size_t most_leads, double coverage)
+  State(const Learner& learner, std::size_t most_leads, double coverage,
+        std::span<const double> inner)
       : n_in(learner.inputs()),
         n_d(learner.outputs()),
         horizon(most_leads),
@@ -22,8 +23,12 @@ struct Forecaster::State {
         of_output(coverage > 0 ? most_leads : 0) {
     if (!learner.opinions().empty()) blends.emplace(learner, horizon);
     if (coverage == 0) return;
-    bands.assign(n_d, ForecastBands(horizon, {coverage}));
+    std::vector<double> coverages(inner.begin(), inner.end());
+    coverages.push_back(coverage);
+    levels = coverages.size();
+    bands.assign(n_d, ForecastBands(horizon, std::move(coverages)));
     bounds.resize(values.size());
+    inner_bounds.resize(values.size() * (levels - 1));
   }
 
   std::size_t n_in;
@@ -34,15 +39,24 @@ struct Forecaster::State {
   std::size_t leads = 0;             // of the last forecast
   std::vector<double> values;
   std::vector<double> of_output;  // the values of one
+  std::size_t levels = 0;         // coverages
+  std::vector<Interval> inner_bounds;
   std::vector<Interval> bounds;
 };
 
-Forecaster::Forecaster(const Learner& learner, std::size_t horizon, double coverage) {
+Forecaster::Forecaster(const Learner& learner, std::size_t horizon, double coverage,
+                       std::span<const double> inner) {
   if (horizon == 0 || horizon > longest_horizon)
     throw std::invalid_argument("horizon: must be 1 to 1000");
   if (!(coverage >= 0 && coverage < 1))
     throw std::invalid_argument("coverage: must be at least 0 and less than 1");
-  state_ = std::make_unique<State>(learner, horizon, coverage);
+  double least = 0;
+  for (const double narrower : inner) {
+    if (!(narrower > least && narrower < coverage))
+      throw std::invalid_argument("inner coverages: must ascend, and be less than the coverage");
+    least = narrower;
+  }
+  state_ = std::make_unique<State>(learner, horizon, coverage, inner);
 }
 
 Forecaster::Forecaster(const Forecaster& other) : state_(std::make_unique<State>(*other.state_)) {}
@@ -87,7 +101,12 @@ std::size_t Forecaster::forecast(Learner& learner, std::span<const double> input
     for (std::size_t lead = 0; lead < s.leads; ++lead)
       s.of_output[lead] = s.values[lead * s.n_d + k];
     const auto bounds = s.bands[k].around(std::span(s.of_output).first(s.leads), passed);
-    for (std::size_t lead = 0; lead < s.leads; ++lead) s.bounds[lead * s.n_d + k] = bounds[lead];
+    for (std::size_t lead = 0; lead < s.leads; ++lead) {
+      const auto of_lead = bounds.subspan(lead * s.levels, s.levels);
+      s.bounds[lead * s.n_d + k] = of_lead.back();
+      for (std::size_t level = 0; level + 1 < s.levels; ++level)
+        s.inner_bounds[(lead * (s.levels - 1) + level) * s.n_d + k] = of_lead[level];
+    }
   }
   return s.leads;
 }
@@ -99,6 +118,12 @@ std::span<const double> Forecaster::values() const {
 std::span<const Interval> Forecaster::bounds() const {
   const bool some = !state_->bounds.empty();
   return std::span(state_->bounds).first(some ? state_->leads * state_->n_d : 0);
+}
+
+std::span<const Interval> Forecaster::inner_bounds() const {
+  const State& s = *state_;
+  const std::size_t narrower = s.levels > 0 ? s.levels - 1 : 0;
+  return std::span(s.inner_bounds).first(s.leads * s.n_d * narrower);
 }
 
 void Forecaster::reset() {

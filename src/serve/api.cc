@@ -136,7 +136,8 @@ void require_room_for_answers(const Input& input, const StreamSettings& settings
                               std::size_t targets) {
   constexpr std::size_t most = std::size_t{256} << 20;
   constexpr std::size_t of_a_number = 24;
-  const std::size_t numbers = settings.interval > 0 ? 3 : 1;
+  const std::size_t numbers =
+      settings.interval.widest > 0 ? 3 + 2 * settings.interval.inner.size() : 1;
   const std::size_t each =
       150 + of_a_number * numbers * std::max<std::size_t>(1, targets) * (settings.horizon + 1) +
       30 * settings.horizon;
