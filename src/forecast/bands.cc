@@ -18,10 +18,8 @@ constexpr double steadiness = 3;            // ν
 constexpr double firmness = 2;              // κ
 constexpr double first_weight = 0.5;        // of the middling mean of errors, in the size expected
 constexpr std::uint64_t first_bounds = 10;  // errors
-constexpr double neighbours =
-    0.2;                       // leads on either side that lend strength, as a part of the lead
-constexpr double dense = 100;  // targets late for which half of the scores are kept
-constexpr double reach = 1;    // of bounds beyond the targets seen, in their range
+constexpr double neighbours = 0.2;  // leads on either side that lend strength, in parts of the lead
+constexpr double dense = 100;       // targets late for which half of the scores are kept
 
 std::size_t pretended_scores(std::size_t lead) { return std::min<std::size_t>(20 + 8 * lead, 512); }
 
@@ -39,21 +37,6 @@ ForecastBands::ForecastBands(std::size_t horizon, std::vector<double> coverages)
   for (Waiting& w : waiting_) w.bounds.resize(horizon * coverages_.size());
 }
 
-void ForecastBands::Seen::add(double d) {
-  low = count == 0 ? d : std::min(low, d);
-  high = count == 0 ? d : std::max(high, d);
-  whole = whole && d == std::floor(d);
-  ++count;
-}
-
-void ForecastBands::Seen::exchange(Archive& archive) {
-  archive.count(count);
-  archive.number(low, Archive::usable);
-  archive.number(high, Archive::usable);
-  archive.flag(whole);
-  archive.require(low <= high);
-}
-
 void ForecastBands::learn(double d) {
   ++samples_;
   if (!(std::abs(d) <= largest_magnitude)) return;
@@ -62,7 +45,7 @@ void ForecastBands::learn(double d) {
     const std::size_t k = samples_ - w.after;
     learn_lead(leads_[k - 1], w, k, d);
   }
-  seen_.add(d);
+  targets_.add(d);
 }
 
 void ForecastBands::learn_lead(Lead& lead, const Waiting& from, std::size_t k, double d) {
@@ -128,7 +111,7 @@ std::span<const Interval> ForecastBands::around(std::span<const double> d_hat, s
         bounds.low = std::min(bounds.low, inner.low);
         bounds.high = std::max(bounds.high, inner.high);
       }
-      bounds = held(bounds);
+      targets_.hold(bounds);
     }
   }
   std::copy_n(w.bounds.begin(), leads * levels, bounds_.begin());
@@ -167,23 +150,6 @@ void ForecastBands::smooth(std::span<double> a) const {
   }
 }
 
-Interval ForecastBands::held(Interval bounds) const {
-  const double most = reach * (seen_.high - seen_.low);
-  bounds.low = std::clamp(bounds.low, seen_.low - most, seen_.high + most);
-  bounds.high = std::clamp(bounds.high, seen_.low - most, seen_.high + most);
-  if (seen_.low >= 0) {
-    bounds.low = std::max(bounds.low, 0.0);
-    bounds.high = std::max(bounds.high, 0.0);
-  }
-  if (seen_.whole) {
-    bounds.low = std::ceil(bounds.low);
-    bounds.high = std::floor(bounds.high);
-    if (bounds.low > bounds.high)
-      bounds.low = bounds.high = std::round(std::midpoint(bounds.low, bounds.high));
-  }
-  return bounds;
-}
-
 // While u ≥ u* = asinh(κb)/κ, A + σ sinh(κu)/κ ≥ bσ, and no bound is missed. A miss belongs to
 // bounds made at u < u*, and at most D others have been learnt since, so that −g ≤ v ≤ g·u* + η(D +
 // 1) with g = D + 1 + ν; and v never falls by more than the targets that were held.
@@ -195,7 +161,7 @@ double ForecastBands::excess(double b, std::uint64_t late) {
 
 void ForecastBands::reset() {
   samples_ = 0;
-  seen_ = {};
+  targets_.reset();
   for (Lead& lead : leads_) {
     lead.size.reset();
     lead.scores.reset();
@@ -207,7 +173,7 @@ void ForecastBands::reset() {
 
 void ForecastBands::exchange(Archive& archive) {
   archive.count(samples_);
-  seen_.exchange(archive);
+  targets_.exchange(archive);
   for (Lead& lead : leads_) {
     lead.size.exchange(archive);
     lead.scores.exchange(archive);

@@ -8,6 +8,7 @@
 
 #include "calibration/interval_scores.h"
 #include "calibration/interval_size.h"
+#include "calibration/seen_targets.h"
 #include "kalstream/interval.h"
 
 namespace kalstream {
@@ -61,27 +62,15 @@ class ForecastBands {
     std::size_t leads = 0;
     std::vector<Interval> bounds;  // leads × coverages; the first of each lead has the origin
   };
-  /// All targets so far.
-  struct Seen {
-    std::uint64_t count = 0;
-    double low = 0;
-    double high = 0;
-    bool whole = true;  // all were whole numbers
-
-    void add(double d);
-    void exchange(Archive& archive);
-  };
-
   double alpha(std::size_t level) const { return (1 - coverages_[level]) / 2; }
   void learn_lead(Lead& lead, const Waiting& from, std::size_t k, double d);
   void find_distances(std::size_t leads);
   void smooth(std::span<double> distances) const;
-  Interval held(Interval bounds) const;
 
   std::vector<double> coverages_;
   std::vector<Lead> leads_;
   std::vector<Waiting> waiting_;
-  Seen seen_;
+  SeenTargets targets_{1};
   std::uint64_t samples_ = 0;
   std::vector<Interval> bounds_;
   std::vector<double> distances_;  // A, of the last forecast: sides × coverages × leads

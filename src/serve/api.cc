@@ -152,8 +152,17 @@ void append_each(std::string& to, std::size_t n, const auto& one) {
   n == 1 ? one(0) : append_list(to, n, one);
 }
 
-std::string forecast_json(const Foresight& said, std::size_t outputs) {
+std::string forecast_json(const Foresight& said, std::size_t outputs,
+                          const std::vector<double>& inner) {
   std::string to = "{";
+  const auto append_bounds = [&](std::span<const Interval> bounds) {
+    if (bounds.empty())
+      to += "null";
+    else
+      append_each(to, outputs, [&](std::size_t k) {
+        append_value(to, std::vector{bounds[k].low, bounds[k].high});
+      });
+  };
   append_name(to, "forecast");
   append_list(to, said.value.size() / outputs, [&](std::size_t lead) {
     to += '{';
@@ -164,13 +173,15 @@ std::string forecast_json(const Foresight& said, std::size_t outputs) {
     append_each(to, outputs,
                 [&](std::size_t k) { append_value(to, said.value[lead * outputs + k]); });
     append_name(to, "interval");
-    if (said.interval.empty())
-      to += "null";
-    else
-      append_each(to, outputs, [&](std::size_t k) {
-        const Interval& bounds = said.interval[lead * outputs + k];
-        append_value(to, std::vector{bounds.low, bounds.high});
-      });
+    const std::span<const Interval> bounds(said.interval);
+    append_bounds(bounds.empty() ? bounds : bounds.subspan(lead * outputs, outputs));
+    for (std::size_t i = 0; i < inner.size(); ++i) {
+      append_name(to, "interval_" + json_of(inner[i]));
+      const std::span<const Interval> narrower(said.inner);
+      append_bounds(narrower.empty()
+                        ? narrower
+                        : narrower.subspan((lead * inner.size() + i) * outputs, outputs));
+    }
     to += '}';
   });
   return to + '}';
@@ -406,8 +417,9 @@ void Api::forecast(const Exchange& exchange) {
   const std::size_t horizon =
       number(request, "horizon", otherwise, 1, ModelOptions::longest_horizon);
   stream->foresee(model_key(request, stream->settings()), horizon, inputs, exchange,
-                  [exchange](const Foresight& said, std::size_t outputs, const Refusal* refusal) {
-                    answer(*exchange, refusal, json(forecast_json(said, outputs)));
+                  [exchange, inner = stream->settings().interval.inner](
+                      const Foresight& said, std::size_t outputs, const Refusal* refusal) {
+                    answer(*exchange, refusal, json(forecast_json(said, outputs, inner)));
                   });
 }
 

@@ -109,10 +109,12 @@ TEST_F(ThreadsServeApi, TheServerItself) {
 
 TEST_F(ThreadsServeApi, AStreamsLife) {
   EXPECT_EQ(get("/api/v1/streams")["streams"].size(), 0U);
-  EXPECT_EQ(status("PUT", of_a, R"({"learner":"rls","interval":0.9,"horizon":2,"surprise":true})"),
-            201);
-  EXPECT_EQ(status("PUT", of_a, R"({"horizon":2,"learner":"rls","interval":0.9,"surprise":true})"),
-            200);
+  EXPECT_EQ(
+      status("PUT", of_a, R"({"learner":"rls","interval":[0.8,0.9],"horizon":2,"surprise":true})"),
+      201);
+  EXPECT_EQ(
+      status("PUT", of_a, R"({"horizon":2,"learner":"rls","interval":"0.9,0.8","surprise":true})"),
+      200);
   EXPECT_EQ(status("PUT", of_a, R"({"learner":"rls"})"), 409);
   const HttpAnswer one = ask("POST", at("/samples"), R"({"a":1,"target":2})");
   EXPECT_EQ(json::parse(one.body)["sample"], 1);
@@ -131,6 +133,7 @@ TEST_F(ThreadsServeApi, AStreamsLife) {
       json::parse(ask("POST", at("/forecast?horizon=2"), R"([{"a":1},{"a":2}])").body);
   EXPECT_EQ(forecast["forecast"].size(), 2U);
   EXPECT_EQ(forecast["forecast"][1]["interval"].size(), 2U);
+  EXPECT_EQ(forecast["forecast"][1]["interval_0.8"].size(), 2U);
   EXPECT_EQ(json::parse(ask("POST", at("/forecast?horizon=50")).body)["forecast"].size(), 50U);
   EXPECT_EQ(
       json::parse(ask("POST", at("/forecast"), "a\n1\n2\n", "text/csv").body)["forecast"].size(),
