@@ -80,6 +80,9 @@ bool sees_past_targets(const Rule& rule);
 /// A baseline or Auto: scales by itself.
 bool takes_raw_data(const Rule& rule);
 
+/// Auto: learns from samples that lack inputs (NaN), too.
+bool takes_missing_inputs(const Rule& rule);
+
 struct LearnerOptions {
   NetworkOptions network;
   Rule rule = Auto{};

@@ -50,6 +50,7 @@ AutoClassifier::AutoClassifier(const Auto& options, const NetworkOptions& networ
           all.emplace_back(make_class_expert(plan, network.inputs, classes_of(network)));
         return all;
       }()),
+      expected_(network.inputs),
       scale_(network.inputs),
       memory_(network.inputs),
       last_(classes_before, no_class),
@@ -86,7 +87,8 @@ ClassMoment AutoClassifier::see(std::span<const double> x) {
 }
 
 bool AutoClassifier::bring_up_to_date(std::span<const double> x) {
-  if (x.size() != inputs() || !all_usable(x)) return false;
+  if (!can_use(x)) return false;
+  x = expected_.complete(x);
   if (predicted_ && std::equal(x.begin(), x.end(), x_.begin())) return true;
   std::copy(x.begin(), x.end(), x_.begin());
   const ClassMoment seen = see(x_);
@@ -152,7 +154,7 @@ StepReport AutoClassifier::learn(std::span<const double> x, std::span<const doub
   workers_.run(experts_.size(), [&](std::size_t j) { experts_[j]->learn(now(), past(), y); });
   std::shift_right(last_.begin(), last_.end(), 1);
   last_[0] = y;
-  move_on(x_);
+  move_on(x);
   if (Scale::is_due(memory_.count())) {
     scale_.hold();
     start_over();
@@ -167,7 +169,7 @@ StepReport AutoClassifier::advance(std::span<const double> x) {
   const FlushDenormals guard;
   if (!bring_up_to_date(x)) return refusal(*this);
   for (const auto& expert : experts_) expert->advance(now());
-  move_on(x_);
+  move_on(x);
   return report(StepStatus::missing);
 }
 
@@ -188,7 +190,8 @@ void AutoClassifier::start_over() {
 
 void AutoClassifier::move_on(std::span<const double> x) {
   ++steps_;
-  scale_.add(x);
+  expected_.add(x);
+  scale_.add(x_);
   predicted_ = false;
 }
 
@@ -221,9 +224,9 @@ void AutoClassifier::start_forecast() {
 
 std::span<const double> AutoClassifier::forecast_next(std::span<const double> x) {
   const FlushDenormals guard;
-  if (x.size() != inputs() || !all_usable(x)) return no_prediction_;
+  if (!can_use(x)) return no_prediction_;
   predicted_ = false;  // what the experts said is written over
-  const ClassMoment seen = see(x);
+  const ClassMoment seen = see(expected_.complete(x));
   for (std::size_t j = 0; j < experts_.size(); ++j)
     experts_[j]->forecast_next(seen, past(), std::span(said_).subspan(j * classes(), classes()));
   combine();
@@ -243,6 +246,7 @@ bool AutoClassifier::go_on_from(const Learner& narrower) {
     experts_[j] = other->experts_[j];
     experts_[j]->widen(n);
   }
+  expected_ = other->expected_;
   scale_ = other->scale_;
   memory_ = other->memory_;
   last_ = other->last_;
@@ -261,6 +265,7 @@ bool AutoClassifier::go_on_from(const Learner& narrower) {
 
 void AutoClassifier::reset() {
   for (const auto& expert : experts_) expert->reset();
+  expected_.reset();
   scale_.reset();
   memory_.reset();
   std::fill(last_.begin(), last_.end(), no_class);
@@ -275,6 +280,7 @@ void AutoClassifier::reset() {
 
 void AutoClassifier::exchange(Archive& archive) {
   archive.count(steps_);
+  expected_.exchange(archive);
   scale_.exchange(archive);
   memory_.exchange(archive, classes());
   for (std::size_t& y : last_) {
