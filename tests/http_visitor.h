@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -127,7 +128,10 @@ class HttpVisitor {
 
   bool read_more() {
     pollfd waits{.fd = socket_, .events = POLLIN, .revents = 0};
-    if (::poll(&waits, 1, patience) <= 0) return false;
+    int ready = 0;
+    do ready = ::poll(&waits, 1, patience);
+    while (ready < 0 && errno == EINTR);  // by the clock of a fuzzer, say
+    if (ready <= 0) return false;
     char part[16384];
     const ssize_t n = ::recv(socket_, part, sizeof(part), 0);
     ended_ = n <= 0;

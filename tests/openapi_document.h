@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <set>
 #include <string>
 #include <vector>
@@ -138,8 +139,12 @@ class OpenApi {
     for (const Json& name : schema.at("required"))
       if (!value.contains(name.get<std::string>())) return where + " lacks " + name.dump();
     for (const auto& [name, one] : value.items()) {
-      if (!properties.contains(name)) return where + " has " + name;
-      if (std::string wrong = fault(one, properties.at(name), where + '.' + name); !wrong.empty())
+      const Json* expected = properties.contains(name) ? &properties.at(name) : nullptr;
+      if (expected == nullptr && schema.contains("patternProperties"))
+        for (const auto& [pattern, like] : schema.at("patternProperties").items())
+          if (std::regex_search(name, std::regex(pattern))) expected = &like;
+      if (expected == nullptr) return where + " has " + name;
+      if (std::string wrong = fault(one, *expected, where + '.' + name); !wrong.empty())
         return wrong;
     }
     return "";

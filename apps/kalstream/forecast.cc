@@ -27,7 +27,7 @@ struct ForecastArguments {
   std::string data;
   std::vector<std::string> columns;
   StreamSettings settings = {.horizon = 24};
-  double interval = 0.9;
+  std::vector<double> coverages{0.9};
   std::size_t delay = 0;
   std::string start;
   bool backtest = false;
@@ -89,7 +89,9 @@ void write(const ForecastArguments& a, const ForecastReport& r) {
     fmt::print("{}: {} rows{} learnt by {}, then {} steps ahead{}\n", r.data.source, rows,
                r.has_keys() ? fmt::format(" of {} keys", r.outlooks.size()) : "", r.learner,
                a.settings.horizon,
-               a.interval > 0 ? fmt::format(" with bounds for {:.4g} %", 100 * a.interval) : "");
+               a.settings.interval.widest > 0
+                   ? fmt::format(" with bounds for {:.4g} %", 100 * a.settings.interval.widest)
+                   : "");
     if (const std::string time = time_report(a.settings.time, r.run); !time.empty())
       fmt::print("{}\n", time);
     if (view::is_terminal(stdout) && !r.has_keys())
@@ -135,7 +137,8 @@ void forecast(const ForecastArguments& a) {
   const MissingInputs missing = missing_inputs_named(a.settings.missing);
   const bool holds = missing == MissingInputs::learn && !takes_gaps(missing, {contender});
   EvaluationOptions evaluation{.horizon = a.settings.horizon,
-                               .coverage = a.interval,
+                               .coverage = a.settings.interval.widest,
+                               .inner = a.settings.interval.inner,
                                .missing = holds ? MissingInputs::hold : missing,
                                .future = a.settings.time.future,
                                .delay = a.delay,
@@ -155,9 +158,12 @@ void forecast(const ForecastArguments& a) {
   if (std::ranges::none_of(outlooks, [](const Outlook& o) { return o.row.has_value(); }))
     throw DataError(
         fmt::format("{}: no row has all its inputs; choose others with --inputs", data.source));
-  ForecastReport report{data,       run,
-                        outlooks,   name_of(contender.options.rule),
-                        a.interval, notes_on(a, data, run, outlooks)};
+  ForecastReport report{data,
+                        run,
+                        outlooks,
+                        name_of(contender.options.rule),
+                        a.settings.interval,
+                        notes_on(a, data, run, outlooks)};
   if (!elapsed.empty()) report.notes.push_back(elapsed);
   write(a, report);
   if (learnt) write_snapshot(a.save, learnt->learner(), data.schema);
@@ -173,8 +179,11 @@ void add_forecast(CLI::App& app) {
   add_field_settings(*cmd, a->settings);
   add_column_names(*cmd, a->columns);
   add_settings(*cmd, a->settings, {"horizon"});
-  cmd->add_option("--interval", a->interval,
-                  "Bounds that hold this fraction of the values; 0: none")
+  cmd->add_option("--interval", a->coverages,
+                  "Bounds that hold this fraction of the values; several, as 0.8,0.95, are told "
+                  "together; 0: none")
+      ->delimiter(',')
+      ->allow_extra_args(false)
       ->check(CLI::Range(0.0, 0.999))
       ->capture_default_str();
   cmd->add_option("--delay", a->delay, "Targets come so many rows late, as for run")
@@ -205,7 +214,10 @@ void add_forecast(CLI::App& app) {
       "  kalstream forecast load.csv --future temp_forecast,holiday --csv next.csv\n"
       "  kalstream forecast series.csv --period 24,168 --json -\n"
       "  kalstream forecast sales.csv --key store --horizon 28 --csv next.csv\n");
-  cmd->callback([a] { forecast(*a); });
+  cmd->callback([a] {
+    a->settings.interval = Coverages(a->coverages);
+    forecast(*a);
+  });
 }
 
 }  // namespace kalstream::cli

@@ -44,13 +44,23 @@ bool is_shown(std::size_t lead, std::size_t horizon) {
   return false;
 }
 
+/// Of the i-th of the narrower bounds.
+const Interval& inner_bounds(const ForecastReport& r, const Outlook& o, std::size_t lead,
+                             std::size_t i, std::size_t target) {
+  return o.inner[(lead * r.interval.inner.size() + i) * r.data.n_targets() + target];
+}
+
 /// Of each target the value of a lead and, where there are bounds, these.
 std::vector<double> numbers_of(const ForecastReport& r, const Outlook& o, std::size_t lead) {
   const std::size_t n_d = r.data.n_targets();
   std::vector<double> numbers;
   for (std::size_t k = lead * n_d; k < (lead + 1) * n_d; ++k) {
     numbers.push_back(o.value[k]);
-    if (r.interval > 0) numbers.insert(numbers.end(), {o.low[k], o.high[k]});
+    if (r.interval.widest > 0) numbers.insert(numbers.end(), {o.low[k], o.high[k]});
+    for (std::size_t i = 0; i < r.interval.inner.size(); ++i) {
+      const Interval& bounds = inner_bounds(r, o, lead, i, k % n_d);
+      numbers.insert(numbers.end(), {bounds.low, bounds.high});
+    }
   }
   return numbers;
 }
@@ -163,7 +173,10 @@ std::string forecast_table(const ForecastReport& r) {
   if (has_times(r)) header.push_back({r.data.time_name, Align::left});
   for (const std::string& target : r.data.target_names) {
     header.push_back({target});
-    if (r.interval > 0) header.insert(header.end(), {{"low"}, {"high"}});
+    if (r.interval.widest > 0) header.insert(header.end(), {{"low"}, {"high"}});
+    for (const double coverage : r.interval.inner)
+      header.insert(header.end(),
+                    {{fmt::format("low {}", coverage)}, {fmt::format("high {}", coverage)}});
   }
   view::Table table(header);
   std::size_t lines = 0;
@@ -185,7 +198,7 @@ std::string forecast_table(const ForecastReport& r) {
 std::string backtest_table(const ForecastReport& r, const Outlook& o) {
   std::vector<view::Column> header{{"lead"}, {"forecasts"}, {r.learner}};
   for (const std::string& rival : o.rivals) header.push_back({rival});
-  if (r.interval > 0) header.insert(header.end(), {{"coverage"}, {"median width"}});
+  if (r.interval.widest > 0) header.insert(header.end(), {{"coverage"}, {"median width"}});
   view::Table table(header);
   for (const LeadScore& s : o.scores) {
     if (!is_shown(s.lead, horizon_of(r))) continue;
@@ -197,7 +210,7 @@ std::string backtest_table(const ForecastReport& r, const Outlook& o) {
                             Cell(view::format_number(s.rmse), s.rmse == least)};
     for (const double rival : s.rival_rmse)
       cells.emplace_back(view::format_number(rival), rival == least);
-    if (r.interval > 0) {
+    if (r.interval.widest > 0) {
       cells.emplace_back(std::isnan(s.coverage) ? "n/a"
                                                 : fmt::format("{:.1f} %", 100 * s.coverage));
       cells.emplace_back(view::format_number(s.median_width));
@@ -210,10 +223,14 @@ std::string backtest_table(const ForecastReport& r, const Outlook& o) {
 std::string forecast_csv(const ForecastReport& r) {
   std::string out = r.has_keys() ? csv_field(key_name(r)) + ",lead" : "lead";
   if (has_times(r)) out += ',' + csv_field(r.data.time_name);
+  std::vector<std::string> columns{"forecast"};
+  if (r.interval.widest > 0) columns.insert(columns.end(), {"forecast_low", "forecast_high"});
+  for (const double coverage : r.interval.inner)
+    for (const char* bound : {"low", "high"})
+      columns.push_back(fmt::format("forecast_{}_{}", bound, coverage));
   for (const std::string& target : r.data.target_names)
-    for (const char* what : {"forecast", "forecast_low", "forecast_high"})
-      if (r.interval > 0 || what == std::string_view("forecast"))
-        out += ',' + csv_field(r.data.n_targets() == 1 ? what : fmt::format("{}_{}", what, target));
+    for (const std::string& what : columns)
+      out += ',' + csv_field(r.data.n_targets() == 1 ? what : fmt::format("{}_{}", what, target));
   out += '\n';
   for_each_lead(r, [&](const Outlook& o, std::size_t lead) {
     if (r.has_keys()) out += csv_field(o.key) + ',';
@@ -228,15 +245,15 @@ std::string forecast_csv(const ForecastReport& r) {
 
 std::string forecast_json(const ForecastReport& r) {
   const std::size_t n_d = r.data.n_targets();
-  ForecastJson root{
-      {"source", r.data.source},
-      {"rows", 0},
-      {"targets", r.data.target_names},
-      {"learner", r.learner},
-      {"nominal_coverage", r.interval > 0 ? ForecastJson(r.interval) : ForecastJson()},
-      {"notes", r.notes},
-      {"models", ForecastJson::array()},
-      {"forecast", ForecastJson::array()}};
+  ForecastJson root{{"source", r.data.source},
+                    {"rows", 0},
+                    {"targets", r.data.target_names},
+                    {"learner", r.learner},
+                    {"nominal_coverage",
+                     r.interval.widest > 0 ? ForecastJson(r.interval.widest) : ForecastJson()},
+                    {"notes", r.notes},
+                    {"models", ForecastJson::array()},
+                    {"forecast", ForecastJson::array()}};
   std::size_t rows = 0;
   for (const Outlook& o : r.outlooks) {
     rows += o.history;
@@ -261,9 +278,20 @@ std::string forecast_json(const ForecastReport& r) {
       one["time"] = as_number.is_number() ? as_number : ForecastJson(o.times[lead]);
     }
     one["value"] = each(o.value, lead);
-    if (r.interval > 0) {
+    if (r.interval.widest > 0) {
       one["low"] = each(o.low, lead);
       one["high"] = each(o.high, lead);
+    }
+    for (std::size_t i = 0; i < r.interval.inner.size(); ++i) {
+      std::vector<double> low;
+      std::vector<double> high;
+      for (std::size_t k = 0; k < n_d; ++k) {
+        const Interval& bounds = inner_bounds(r, o, lead, i, k);
+        low.push_back(bounds.low);
+        high.push_back(bounds.high);
+      }
+      one[fmt::format("low_{}", r.interval.inner[i])] = each(low, 0);
+      one[fmt::format("high_{}", r.interval.inner[i])] = each(high, 0);
     }
     root["forecast"].push_back(std::move(one));
   });
@@ -279,8 +307,9 @@ std::string forecast_svg(const ForecastReport& r) {
   const Outlook& first = r.outlooks.front();
   if (!first.times.empty() && !r.has_keys())
     subtitle += fmt::format(", until {}", first.times.back());
-  if (r.interval > 0)
-    subtitle += fmt::format("; the band should hold {:.4g} % of the values", 100 * r.interval);
+  if (r.interval.widest > 0)
+    subtitle +=
+        fmt::format("; the band should hold {:.4g} % of the values", 100 * r.interval.widest);
   if (r.has_keys() && r.outlooks.size() * r.data.n_targets() > shown_panels)
     subtitle += fmt::format("; the first {} of {} keys", shown_panels / r.data.n_targets(),
                             r.outlooks.size());

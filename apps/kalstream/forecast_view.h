@@ -6,6 +6,7 @@
 
 #include "eval/outlook.h"
 #include "schema/dataset.h"
+#include "settings/stream_settings.h"
 
 namespace kalstream::cli {
 
@@ -15,7 +16,7 @@ struct ForecastReport {
   const RunResult& run;
   const std::vector<Outlook>& outlooks;  ///< one for each model
   std::string learner;
-  double interval = 0;
+  Coverages interval;
   std::vector<std::string> notes;
 
   bool has_keys() const { return !data.keys.empty(); }

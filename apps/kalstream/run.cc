@@ -100,7 +100,8 @@ EvaluationOptions evaluation_of(const RunArguments& a, std::size_t steps) {
           .horizon = s.horizon,
           .stop_when_sustained = a.stop_when_sustained,
           .weight_points = a.plot_weights.empty() ? 0 : weight_points,
-          .coverage = s.interval,
+          .coverage = s.interval.widest,
+          .inner = s.interval.inner,
           .surprise = s.surprise,
           .alarm_rate = s.alarm_rate,
           .keep_forecasts = !a.csv.empty(),
@@ -117,7 +118,7 @@ void refuse_what_is_for_numbers(const RunArguments& a) {
   const std::vector<std::pair<bool, const char*>> options = {
       {!a.preset.empty(), "--preset"},
       {a.settings.horizon > 0, "--horizon"},
-      {a.settings.interval > 0, "--interval"},
+      {a.settings.interval.widest > 0, "--interval"},
       {a.stop_when_sustained, "--stop-when-sustained"},
       {!a.save.empty(), "--save"},
       {!a.start.empty(), "--start"}};

@@ -211,8 +211,9 @@ void print_tables(const RunArguments& a, const RunReport& r) {
       r.data.keys.empty() ? "" : fmt::format(" of {}", plural(first.timelines.size(), "key")),
       plural(r.data.n_inputs(), "input"), plural(r.data.n_targets(), "target"),
       plural(r.outcomes.front().seeds.size(), "seed"),
-      a.settings.interval > 0 ? fmt::format("; intervals for {:.4g} %", 100 * a.settings.interval)
-                              : "");
+      a.settings.interval.widest > 0
+          ? fmt::format("; intervals for {:.4g} %", 100 * a.settings.interval.widest)
+          : "");
   if (const std::string time = time_report(a.settings.time, first); !time.empty())
     fmt::print("{}\n", time);
   if (!a.preset.empty()) {
@@ -297,12 +298,13 @@ void check_outputs(const RunArguments& a) {
 void write_results(const RunArguments& a, const RunReport& r) {
   // What was computed is shown first: a full disk must not take the table with it.
   if (!a.quiet && a.json != "-" && a.csv != "-") print_tables(a, r);
-  write_or_print(
-      a.json, [&] { return results_json(r.data, r.contenders, a.settings.interval, r.outcomes); });
+  write_or_print(a.json, [&] {
+    return results_json(r.data, r.contenders, a.settings.interval.widest, r.outcomes);
+  });
   write_or_print(a.csv, [&] { return predictions_csv(r.data, r.outcomes); });
   write_or_print(a.plot, [&] { return learning_curves(r.data, r.outcomes); });
   write_or_print(a.plot_predictions, [&] {
-    return predictions_chart(r.data, r.outcomes, a.plot_rows, a.settings.interval);
+    return predictions_chart(r.data, r.outcomes, a.plot_rows, a.settings.interval.widest);
   });
   write_or_print(a.plot_weights, [&] { return weight_curves(r.data, r.contenders, r.outcomes); });
   std::fflush(stdout);

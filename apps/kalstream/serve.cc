@@ -9,6 +9,7 @@
 
 #include "commands.h"
 #include "core/memory_limit.h"
+#include "http/listener.h"
 #include "serve/door.h"
 #include "serve/service.h"
 #include "stream/checkpoints.h"

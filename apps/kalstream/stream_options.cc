@@ -20,6 +20,22 @@ CLI::Option* add(CLI::App& cmd, const StreamOption& option, double* to) {
                                       : CLI::Range(option.least, option.most));
 }
 
+CLI::Option* add(CLI::App& cmd, const StreamOption& option, Coverages* to) {
+  const auto take = [to](const std::vector<double>& all) {
+    try {
+      *to = Coverages(all);
+    } catch (const std::invalid_argument& error) {
+      throw CLI::ValidationError("--interval", error.what());
+    }
+  };
+  return cmd
+      .add_option_function<std::vector<double>>(std::string("--") + option.name, take,
+                                                option.meaning)
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::Range(option.least, option.most));
+}
+
 CLI::Option* add(CLI::App& cmd, const StreamOption& option, std::uint64_t* to) {
   CLI::Option* added = cmd.add_option(std::string("--") + option.name, *to, option.meaning);
   if (option.most <= 1e9) added->check(whole_number(option.least, option.most));

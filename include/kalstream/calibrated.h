@@ -18,9 +18,10 @@ class Archive;
 
 /// What a CalibratedLearner tells besides its predictions.
 struct CalibrationOptions {
-  double coverage = 0;    ///< bounds hold this part of the targets, 0 < coverage < 1; 0: no bounds
-  bool surprise = false;  ///< tell how improbable each target was
-  std::size_t horizon = 0;  ///< forecast so many samples ahead; 0: no forecasts
+  double coverage = 0;  ///< bounds hold this part of the targets, 0 < coverage < 1; 0: no bounds
+  std::vector<double> inner = {};  ///< coverages of narrower bounds within them, ascending
+  bool surprise = false;           ///< tell how improbable each target was
+  std::size_t horizon = 0;         ///< forecast so many samples ahead; 0: no forecasts
 
   bool operator==(const CalibrationOptions&) const = default;
 };
@@ -42,6 +43,7 @@ class CalibratedLearner {
   struct Prediction {
     std::vector<double> d_hat;
     std::vector<Interval> bounds;              ///< of each output; empty without coverage
+    std::vector<Interval> inner;               ///< narrower ones: inner coverages × outputs
     std::vector<Surprise::Expected> expected;  ///< of each output; empty without surprise
     /// It is a forecast across samples whose targets had not come; such predictions are further
     /// off, and have bounds and a surprise of their own.
@@ -111,6 +113,7 @@ class CalibratedLearner {
   CalibrationOptions calibration_;
   // Two of each, of predictions and of those across samples that wait; or none.
   std::vector<Intervals> intervals_;
+  std::vector<Intervals> inner_;  // of each inner coverage
   std::vector<Surprise> surprise_;
   std::optional<Forecaster> forecaster_;
   Prediction own_;  // of a sample that is learnt without having been predicted

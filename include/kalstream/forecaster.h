@@ -28,9 +28,10 @@ class Forecaster {
  public:
   static constexpr std::size_t longest_horizon = 1000;
 
-  /// `coverage` is that of the bounds; 0: none. Throws std::invalid_argument if it or the horizon
-  /// is out of range.
-  Forecaster(const Learner& learner, std::size_t horizon, double coverage = 0);
+  /// `coverage` is that of the bounds, 0: none; `inner` those of narrower bounds within them, in
+  /// ascending order. Throws std::invalid_argument if one of these or the horizon is out of range.
+  Forecaster(const Learner& learner, std::size_t horizon, double coverage = 0,
+             std::span<const double> inner = {});
   Forecaster(const Forecaster& other);
   Forecaster(Forecaster&& other) noexcept;
   Forecaster& operator=(Forecaster other) noexcept;
@@ -52,6 +53,8 @@ class Forecaster {
   std::span<const double> values() const;
   /// The same; empty without coverage.
   std::span<const Interval> bounds() const;
+  /// The narrower ones: leads × inner coverages × outputs.
+  std::span<const Interval> inner_bounds() const;
 
   void reset();
   /// All that has been learnt, to or from a snapshot; from one only after construction.

@@ -51,7 +51,8 @@ struct Interval {
 /// target is there, in any order; any number may be outstanding, and those whose target is lost are
 /// just never learnt. A target that is not finite changes nothing. The first ten errors of an
 /// output only tell their size: bounds are NaN until then, and not counted. After that none is
-/// further from the targets learnt so far than ten times their range. Once constructed nothing
+/// further from the targets learnt so far than ten times their range; where none of these was below
+/// 0 no bound is, and where all were whole numbers bounds are. Once constructed nothing
 /// allocates, throws or prints.
 class Intervals {
  public:
@@ -83,7 +84,8 @@ class Intervals {
   /// - no more than `late` others are learnt between any bounds and their own target; 0 if each
   ///   target is learnt before the next bounds are made;
   /// - errors are at most b times the scale that was expected, b ≤ 1e60;
-  /// - no target is further from those learnt when its bounds were made than ten times their range.
+  /// - no target is further from those learnt when its bounds were made than ten times their range,
+  ///   nor the first below 0, nor the first that is no whole number.
   double excess(double b, std::uint64_t late = 0) const;
 
   /// Back to the state after construction.

@@ -152,7 +152,7 @@ StepReport Ensemble::doubt(std::span<const double> x, std::span<const double> d,
   predict(x);
   if (unusual_ && distance.has_wild_target() && !distance.has_wild_input()) {
     announced_.learn(usual_, d, true);
-    range_.add(d, now_.scale.targets().running(), true);
+    range_.add(d);
     blends_.widen(range_);
   }
   if (distance.target < Distance::absurd_target) now_.scale.add_targets(d);
@@ -268,7 +268,7 @@ void Ensemble::widen_range(std::span<const double> d) {
   if (samples_ == 0)
     range_.begin(d);
   else
-    range_.add(d, now_.scale.targets().running(), true);
+    range_.add(d);
   blends_.widen(range_);
 }
 

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "core/archive.h"
-#include "core/moments.h"
 
 namespace kalstream {
 
@@ -24,15 +23,11 @@ class TargetRange {
     std::copy(d.begin(), d.end(), high_.begin());
   }
 
-  /// Another. Unless it is real beyond doubt, it counts as the edge of what the moments of those
-  /// seen reach to.
-  void add(std::span<const double> d, const RunningMoments& seen, bool is_sure) {
+  /// Another, which is believed (Belief).
+  void add(std::span<const double> d) {
     for (std::size_t k = 0; k < d.size(); ++k) {
-      const double reach = RunningMoments::reach * seen.deviation(k);
-      const double v =
-          is_sure ? d[k] : std::clamp(d[k], seen.mean(k) - reach, seen.mean(k) + reach);
-      low_[k] = std::min(low_[k], v);
-      high_[k] = std::max(high_[k], v);
+      low_[k] = std::min(low_[k], d[k]);
+      high_[k] = std::max(high_[k], d[k]);
     }
   }
 

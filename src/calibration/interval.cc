@@ -10,6 +10,7 @@
 #include "calibration/interval_level.h"
 #include "calibration/interval_scores.h"
 #include "calibration/interval_size.h"
+#include "calibration/seen_targets.h"
 #include "core/archive.h"
 #include "core/finite.h"
 
@@ -17,38 +18,9 @@ namespace kalstream {
 namespace {
 
 constexpr std::uint64_t first_bounds = 10;  // errors
+constexpr double reach = 10;                // of bounds beyond the targets so far, in their range
 constexpr double recent = 1000;             // samples
 constexpr double dense = 100;               // samples late for which half of the scores are kept
-
-// Where targets have been. What is said of the next is no further away than ten times that.
-class Range {
- public:
-  void add(double d) {
-    low_ = count_ == 0 ? d : std::min(low_, d);
-    high_ = count_ == 0 ? d : std::max(high_, d);
-    ++count_;
-  }
-
-  double held(double bound) const {
-    if (count_ < first_bounds) return bound;
-    const double most = reach * (high_ - low_);
-    return std::clamp(bound, low_ - most, high_ + most);
-  }
-
-  void exchange(Archive& archive) {
-    archive.count(count_);
-    archive.number(low_, Archive::usable);
-    archive.number(high_, Archive::usable);
-    archive.require(low_ <= high_);
-  }
-
- private:
-  static constexpr double reach = 10;
-
-  std::uint64_t count_ = 0;
-  double low_ = 0;
-  double high_ = 0;
-};
 
 }  // namespace
 
@@ -91,7 +63,7 @@ class Intervals::Output {
     if (bounds.low <= bounds.high) learn_levels(bounds, d);
     if (from.scale > 0 && is_kept(size_.count())) scores_.add(e / from.scale);
     size_.learn(from, e);
-    range_.add(d);
+    targets_.add(d);
   }
 
   double excess(double b, std::uint64_t late) const {
@@ -110,7 +82,7 @@ class Intervals::Output {
     scores_.reset();
     low_.reset();
     high_.reset();
-    range_ = {};
+    targets_.reset();
     counted_ = within_ = 0;
     late_ = 0;
     recent_coverage_ = 0;
@@ -121,7 +93,7 @@ class Intervals::Output {
     scores_.exchange(archive);
     low_.exchange(archive);
     high_.exchange(archive);
-    range_.exchange(archive);
+    targets_.exchange(archive);
     archive.number(late_, Archive::not_negative);
     archive.count(counted_, size_.count());
     archive.count(within_, counted_);
@@ -143,8 +115,7 @@ class Intervals::Output {
     bounds.low = from.d_hat + from.scale * scores_.below(low_(late_));
     bounds.high = from.d_hat + from.scale * scores_.above(high_(late_));
     if (bounds.low > bounds.high) bounds.low = bounds.high = std::midpoint(bounds.low, bounds.high);
-    bounds.low = range_.held(bounds.low);
-    bounds.high = range_.held(bounds.high);
+    targets_.hold(bounds);
   }
 
   void learn_levels(const Interval& bounds, double d) {
@@ -161,7 +132,7 @@ class Intervals::Output {
   ScoreWindow scores_;
   CoverageLevel low_;
   CoverageLevel high_;
-  Range range_;
+  SeenTargets targets_{reach};
   double late_ = 0;  // errors learnt between bounds and their own, lately at most
   std::uint64_t counted_ = 0;
   std::uint64_t within_ = 0;

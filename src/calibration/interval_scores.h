@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <numbers>
+#include <numeric>
 #include <vector>
 
 #include "core/archive.h"
@@ -18,12 +20,20 @@ class ScoreWindow {
   static constexpr double largest = 1e6;
   static constexpr double tail = 0.25;  // ξ
 
-  ScoreWindow() : by_time_(window), by_size_(window) { reset(); }
+  /// `pretended` scores are in it at the start.
+  explicit ScoreWindow(std::size_t pretended = 20)
+      : pretended_(pretended), by_time_(window), by_size_(window) {
+    reset();
+  }
 
+  // Put in by size, one tail would leave the window first. Steps by the golden ratio mix them.
   void reset() {
     n_ = oldest_ = 0;
-    for (std::size_t i = 0; i < pretended; ++i) {
-      const double u = (static_cast<double>(i) + 0.5) / pretended;
+    const auto n = static_cast<double>(pretended_);
+    auto step = static_cast<std::size_t>(n / std::numbers::phi);
+    while (std::gcd(step, pretended_) != 1) ++step;
+    for (std::size_t i = 0; i < pretended_; ++i) {
+      const double u = (static_cast<double>(i * step % pretended_) + 0.5) / n;
       add(u < 0.5 ? std::log(2 * u) : -std::log(2 * (1 - u)));
     }
   }
@@ -63,12 +73,10 @@ class ScoreWindow {
       archive.number(score, [](double v) { return std::abs(v) <= largest; });
       if (archive.reading()) add(score);
     }
-    archive.require(n_ >= pretended);
+    archive.require(n_ >= pretended_);
   }
 
  private:
-  static constexpr std::size_t pretended = 20;  // errors in it at the start
-
   std::vector<double>::iterator end() { return by_size_.begin() + static_cast<std::ptrdiff_t>(n_); }
 
   // The score of rank p(n + 1) from the outermost in, which is at(0). Beyond it a generalised
@@ -81,6 +89,7 @@ class ScoreWindow {
     return std::lerp(at(i - 1), at(i), std::min(rank - static_cast<double>(i), 1.0));
   }
 
+  std::size_t pretended_;
   std::size_t n_ = 0;
   std::size_t oldest_ = 0;
   std::vector<double> by_time_;

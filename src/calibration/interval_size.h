@@ -24,7 +24,8 @@ namespace kalstream {
 /// Fisher scoring for |e| with an exponential distribution. From w = 0, σ = ē.
 class ErrorSize {
  public:
-  ErrorSize() { reset(); }
+  /// With this weight of the middling mean before anything is learnt.
+  explicit ErrorSize(double first_weight = 0) : first_weight_(first_weight) { reset(); }
 
   void reset() {
     n_ = spreads_ = 0;
@@ -32,6 +33,7 @@ class ErrorSize {
     largest_ = 0;
     log_spread_ = 0;
     w_.fill(0);
+    w_[2] = first_weight_;
     C_.fill(0);
     for (std::size_t i = 0; i < weights; ++i) C_[i * weights + i] = prior;
   }
@@ -50,11 +52,12 @@ class ErrorSize {
     out.scale = scale(out);
   }
 
-  void learn(const Interval::Origin& from, double e) {
+  /// Errors of overlapping forecasts are alike: `together` of them in a row count as one.
+  void learn(const Interval::Origin& from, double e, double together = 1) {
     const double size = std::abs(e);
     // What w as it is now would have expected: what came late may be corrected already.
     if (const double expected = from.usual > 0 ? scale(from) : from.scale; expected > 0)
-      learn_weights(from.features, std::min(size / expected - 1, largest_surprise));
+      learn_weights(from.features, std::min(size / expected - 1, largest_surprise), together);
     ++n_;
     track(mean_[0], size, fast);
     track(mean_[1], size, middling);
@@ -95,7 +98,7 @@ class ErrorSize {
   static constexpr double largest_surprise = 3;
   static constexpr double largest_weight = 100;
   static constexpr double prior = 0.1;  // variance of a weight
-  static constexpr double forgetting = 0.999;
+  static constexpr double forgetting = 0.001;
   static constexpr std::size_t weights =
       1 + std::tuple_size_v<decltype(Interval::Origin::features)>;
 
@@ -118,23 +121,26 @@ class ErrorSize {
     mean += pace(n_, least) * (newest - mean);
   }
 
-  void learn_weights(const std::array<double, weights - 1>& features, double surprise) {
+  void learn_weights(const std::array<double, weights - 1>& features, double surprise,
+                     double together) {
     std::array<double, weights> x{1};
     std::copy(features.begin(), features.end(), x.begin() + 1);
     std::array<double, weights> g;
-    const double S = gain(C_, x, g);
+    const double S = gain(C_, x, g) + together - 1;
     downdate(C_, g, S);
     double trace = 0;
     for (std::size_t i = 0; i < weights; ++i) {
       w_[i] = held(w_[i] + g[i] / S * surprise, largest_weight);
       trace += C(i, i);
     }
-    if (trace > forgetting * weights * prior) return;
-    for (double& c : C_) c /= forgetting;
+    const double kept = 1 - forgetting / together;
+    if (trace > kept * weights * prior) return;
+    for (double& c : C_) c /= kept;
   }
 
   double C(std::size_t i, std::size_t j) const { return C_[i * weights + j]; }
 
+  double first_weight_;
   std::uint64_t n_ = 0;
   std::uint64_t spreads_ = 0;     // of them, with a spread
   std::array<double, 3> mean_{};  // ē, the slowest last

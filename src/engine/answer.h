@@ -44,6 +44,7 @@ struct Answer {
 
   std::span<const double> prediction;
   std::span<const Interval> interval;  ///< of the prediction; empty if not asked for
+  std::span<const Interval> inner;     ///< narrower ones: inner coverages × outputs
   std::span<const double> target;      ///< empty: none
   /// Of the target; empty if not asked for, or none. Of a class −ln p.
   std::span<const double> surprise;
@@ -51,6 +52,7 @@ struct Answer {
   std::span<const double> forecast;            ///< horizon × outputs
   std::span<const std::string> forecast_time;  ///< as times are written; empty: not known
   std::span<const Interval> forecast_interval;
+  std::span<const Interval> forecast_inner;  ///< horizon × inner coverages × outputs
 };
 
 inline const char* to_string(Answer::Status status) {

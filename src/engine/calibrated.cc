@@ -1,5 +1,6 @@
 #include "kalstream/calibrated.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/archive.h"
@@ -19,14 +20,18 @@ CalibratedLearner::CalibratedLearner(const CalibratedLearner& other)
     : learner_(other.learner_->clone()),
       calibration_(other.calibration_),
       intervals_(other.intervals_),
+      inner_(other.inner_),
       surprise_(other.surprise_),
       forecaster_(other.forecaster_),
       own_(other.own_) {}
 
 void CalibratedLearner::start_intervals() {
   intervals_.clear();
-  if (calibration_.coverage > 0)
-    intervals_.assign(2, Intervals(learner_->outputs(), calibration_.coverage));
+  inner_.clear();
+  if (!(calibration_.coverage > 0)) return;
+  intervals_.assign(2, Intervals(learner_->outputs(), calibration_.coverage));
+  for (const double coverage : calibration_.inner)
+    inner_.insert(inner_.end(), 2, Intervals(learner_->outputs(), coverage));
 }
 
 void CalibratedLearner::start_surprise() {
@@ -37,7 +42,7 @@ void CalibratedLearner::start_surprise() {
 void CalibratedLearner::start_forecaster() {
   forecaster_.reset();
   if (calibration_.horizon > 0)
-    forecaster_.emplace(*learner_, calibration_.horizon, calibration_.coverage);
+    forecaster_.emplace(*learner_, calibration_.horizon, calibration_.coverage, calibration_.inner);
 }
 
 void CalibratedLearner::predict(std::span<const double> x, Prediction& to) {
@@ -58,6 +63,7 @@ void CalibratedLearner::predict_across(std::span<const double> x, Prediction& to
 void CalibratedLearner::judge(std::span<const double> spread, Prediction& to) {
   const std::size_t which = to.across ? 1 : 0;
   to.bounds.clear();
+  to.inner.clear();
   to.expected.clear();
   if (!surprise_.empty()) {
     const auto expected = surprise_[which].expect(to.d_hat, spread);
@@ -66,6 +72,19 @@ void CalibratedLearner::judge(std::span<const double> spread, Prediction& to) {
   if (!intervals_.empty()) {
     const auto bounds = intervals_[which].around(to.d_hat, spread);
     to.bounds.assign(bounds.begin(), bounds.end());
+  }
+  const std::size_t outputs = to.d_hat.size();
+  for (std::size_t i = which; i < inner_.size(); i += 2) {
+    const auto bounds = inner_[i].around(to.d_hat, spread);
+    to.inner.insert(to.inner.end(), bounds.begin(), bounds.end());
+  }
+  // Wider ones contain them: each learns by itself, and they might cross.
+  for (std::size_t i = to.inner.size(); i-- > 0;) {
+    const bool is_widest = i + outputs >= to.inner.size();
+    const Interval& wider = is_widest ? to.bounds[i % outputs] : to.inner[i + outputs];
+    if (!(wider.low <= wider.high)) continue;
+    to.inner[i].low = std::clamp(to.inner[i].low, wider.low, wider.high);
+    to.inner[i].high = std::clamp(to.inner[i].high, wider.low, wider.high);
   }
 }
 
@@ -111,6 +130,8 @@ StepReport CalibratedLearner::taught(StepReport report, std::span<const double> 
   if (report.status == StepStatus::rejected_input) return report;
   const std::size_t which = said.across ? 1 : 0;
   if (!intervals_.empty() && !said.bounds.empty()) intervals_[which].learn(said.bounds, d);
+  for (std::size_t i = 0; which + 2 * i < inner_.size() && !said.inner.empty(); ++i)
+    inner_[which + 2 * i].learn(std::span(said.inner).subspan(i * d.size(), d.size()), d);
   if (!surprise_.empty() && !said.expected.empty()) surprise_[which].learn(said.expected, d);
   if (forecaster_) forecaster_->learn(*learner_, d);
   return report;
@@ -122,7 +143,8 @@ std::size_t CalibratedLearner::forecast(std::span<const double> inputs, std::siz
 
 void CalibratedLearner::recalibrate(const CalibrationOptions& calibration) {
   const CalibrationOptions before = std::exchange(calibration_, calibration);
-  const bool other_coverage = before.coverage != calibration.coverage;
+  const bool other_coverage =
+      before.coverage != calibration.coverage || before.inner != calibration.inner;
   if (other_coverage) start_intervals();
   if (before.surprise != calibration.surprise) start_surprise();
   if (other_coverage || before.horizon != calibration.horizon) start_forecaster();
@@ -138,6 +160,7 @@ void CalibratedLearner::widen(std::size_t outputs) {
 void CalibratedLearner::reset() {
   learner_->reset();
   for (Intervals& i : intervals_) i.reset();
+  for (Intervals& i : inner_) i.reset();
   for (Surprise& s : surprise_) s.reset();
   if (forecaster_) forecaster_->reset();
 }
@@ -145,6 +168,7 @@ void CalibratedLearner::reset() {
 void CalibratedLearner::exchange(Archive& archive) {
   for (Surprise& s : surprise_) s.exchange(archive);
   for (Intervals& i : intervals_) i.exchange(archive);
+  for (Intervals& i : inner_) i.exchange(archive);
   if (forecaster_) forecaster_->exchange(archive);
 }
 

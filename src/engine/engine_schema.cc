@@ -93,8 +93,9 @@ std::uint64_t Engine::bytes_of_a_model() const {
   const ModelOptions& o = options_.model;
   const std::string like = recipe_text() + ' ' + std::to_string(schema().inputs()) + ' ' +
                            std::to_string(schema().outputs()) + ' ' + std::to_string(o.horizon) +
-                           ' ' + std::to_string(o.coverage) + ' ' + std::to_string(o.alarm_rate) +
-                           ' ' + std::to_string(o.max_classes) + ' ' + std::to_string(o.max_delay) +
+                           ' ' + std::to_string(o.coverage) + ' ' + std::to_string(o.inner.size()) +
+                           ' ' + std::to_string(o.alarm_rate) + ' ' +
+                           std::to_string(o.max_classes) + ' ' + std::to_string(o.max_delay) +
                            (o.surprise ? " surprise" : "") + (o.elapsed ? " elapsed" : "");
   const std::lock_guard lock(mutex);
   if (const auto found = known.find(like); may_be_known && found != known.end())

@@ -749,9 +749,9 @@ TEST(Engine, AModelIsAsWideAsItsStream) {
 
 TEST(Engine, ManySamplesMayWait) {
   EngineOptions o = options(Naive{});
-  o.model.max_delay = 100'000;
+  o.model.max_delay = 200'000;
   Stream stream(o);
-  const int n = 20'000;
+  const int n = 100'000;
   for (int t = 0; t < n; ++t) stream.line("{\"id\":" + std::to_string(t) + ",\"a\":1}");
   for (int t = n - 1; t >= 0; --t)  // the worst order for whoever looks from one end
     EXPECT_EQ(stream.line("{\"id\":" + std::to_string(t) + ",\"target\":1}")->status,

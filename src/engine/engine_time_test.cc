@@ -112,6 +112,30 @@ TEST(EngineTime, GapsArePassedStepByStep) {
   EXPECT_EQ(model.clock().text(), "1 hour");
 }
 
+// One sample of the year 9000, one of 1971, a hundred ahead by 300 days, a hundred behind by as
+// much.
+TEST(EngineTime, ATimeThatJumpsBothWaysCostsAFewSamples) {
+  TimedStream stream;
+  constexpr std::int64_t hour = 3600;
+  constexpr std::int64_t begin = 1'704'067'200;  // 2024
+  std::uint64_t refused = 0;
+  for (int h = 0; h < 2000; ++h) {
+    std::int64_t at = begin + h * hour;
+    if (h == 500) at = 221'845'392'000;
+    if (h == 700) at = 31'536'000;
+    if (h >= 1000 && h < 1100) at += 7200 * hour;
+    if (h >= 1500 && h < 1600) at -= 7200 * hour;
+    const Answer& answer = stream.line("{\"time\":" + std::to_string(at) +
+                                       ",\"temp\":" + std::to_string(temp(h)) + ",\"target\":1}");
+    for (const double said : answer.prediction) EXPECT_LT(std::abs(said), 100) << h;
+    refused += answer.status == Status::late || answer.status == Status::repeated ? 1 : 0;
+    stream.engine().learn();
+  }
+  EXPECT_LE(refused, 12U);
+  EXPECT_EQ(stream.engine().counts().learnt + refused, 2000U);
+  EXPECT_EQ(stream.engine().models()->only()->clock().text(), "1 hour");
+}
+
 TEST(EngineTime, LateAndRepeatedSamplesAreToldApartAndNotLearnt) {
   TimedStream once;
   TimedStream twice;

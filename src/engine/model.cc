@@ -33,8 +33,10 @@ bool StreamModel::of_classes() const {
 // The probabilities of classes say it all: they have no bounds, and no forecasts.
 CalibrationOptions StreamModel::calibration() const {
   if (of_classes()) return {};
-  return {
-      .coverage = options_.coverage, .surprise = options_.surprise, .horizon = options_.horizon};
+  return {.coverage = options_.coverage,
+          .inner = options_.inner,
+          .surprise = options_.surprise,
+          .horizon = options_.horizon};
 }
 
 bool StreamModel::complete(std::span<double> x) {
@@ -95,13 +97,15 @@ Answer StreamModel::take(const Sample& sample, StreamListener& listener) {
                 .of_classes = of_classes(),
                 .classes = std::span(classes_).first(known),
                 .prediction = said.d_hat,
-                .interval = said.bounds};
+                .interval = said.bounds,
+                .inner = said.inner};
   judge(taken, answer);
   if (options_.horizon == 0) return answer;
   learn(listener);
   forecast(last_inputs());
   answer.forecast = forecast_;
   answer.forecast_interval = forecast_interval_;
+  answer.forecast_inner = forecast_inner_;
   return answer;
 }
 
@@ -144,6 +148,9 @@ void StreamModel::forecast(std::span<const double> x) {
   const auto bounds = forecaster.bounds();
   forecast_interval_.assign(bounds.begin(), bounds.end());
   if (options_.coverage > 0) forecast_interval_.resize(forecast_.size(), {none, none});
+  const auto inner = forecaster.inner_bounds();
+  forecast_inner_.assign(inner.begin(), inner.end());
+  forecast_inner_.resize(forecast_.size() * options_.inner.size(), {none, none});
 }
 
 // The inputs of that lead, as far as they are not those of x.
@@ -187,6 +194,9 @@ Foresight StreamModel::foresee(std::size_t horizon, std::span<const double> inpu
       constexpr double none = std::numeric_limits<double>::quiet_NaN();
       said.interval.assign(copy.bounds().begin(), copy.bounds().begin() + told);
       said.interval.resize(said.value.size(), {none, none});
+      const std::size_t levels = options_.inner.size();
+      said.inner.assign(copy.inner_bounds().begin(), copy.inner_bounds().begin() + told * levels);
+      said.inner.resize(said.value.size() * levels, {none, none});
     }
     return said;
   }
@@ -260,7 +270,8 @@ std::uint64_t StreamModel::waiting_bytes() const {
   constexpr std::size_t by_id = 120 + 48;  // in waits_: a node, and one of its list
   if (pending_.empty()) return 0;
   const std::size_t n_d = learner().outputs();
-  const std::size_t bounds = options_.coverage > 0 ? n_d * sizeof(Interval) + heap : 0;
+  const std::size_t bounds =
+      options_.coverage > 0 ? (1 + options_.inner.size()) * (n_d * sizeof(Interval) + heap) : 0;
   const std::size_t numbers = (last_x_.size() + 2 * n_d) * sizeof(double) + 3 * heap;
   return pending_.size() * (sizeof(Waiting) + numbers + bounds) + waits_.size() * by_id +
          2 * id_bytes_;
@@ -280,7 +291,8 @@ Answer StreamModel::take_label(const Sample& sample) {
                 .of_classes = of_classes(),
                 .classes = std::span(classes_).first(known),
                 .prediction = answered_.d_hat,
-                .interval = answered_.bounds};
+                .interval = answered_.bounds,
+                .inner = answered_.inner};
   judge(w, answer);
   return answer;
 }

@@ -25,10 +25,12 @@ namespace kalstream {
 struct ModelOptions {
   static constexpr std::size_t longest_delay = 1'000'000;
   static constexpr std::size_t longest_horizon = Forecaster::longest_horizon;
+  static constexpr std::size_t most_inner = 9;
 
-  bool learns = true;       ///< false: predicts only, and learns nothing from targets
-  double coverage = 0;      ///< of intervals; 0: none
-  bool surprise = false;    ///< how strange each target is
+  bool learns = true;              ///< false: predicts only, and learns nothing from targets
+  double coverage = 0;             ///< of intervals; 0: none
+  std::vector<double> inner = {};  ///< coverages of narrower ones within them, ascending
+  bool surprise = false;           ///< how strange each target is
   double alarm_rate = 0;    ///< part of ordinary samples that may be told as anomalies; 0: none is
   std::size_t horizon = 0;  ///< samples to forecast after each
   std::size_t max_delay = 1000;  ///< samples that may come between one and its target
@@ -46,6 +48,7 @@ struct ModelOptions {
 struct Foresight {
   std::vector<double> value;       ///< NaN: not to be told
   std::vector<Interval> interval;  ///< empty: none
+  std::vector<Interval> inner;     ///< narrower ones: leads × inner coverages × outputs
   std::vector<std::string> time;   ///< of each lead, as the stream writes it; empty: not known
   bool time_is_text = true;
 };
@@ -184,6 +187,7 @@ class StreamModel {
   CalibratedLearner::Prediction answered_;  // of the last answer, if others waited before it
   std::vector<double> forecast_;
   std::vector<Interval> forecast_interval_;
+  std::vector<Interval> forecast_inner_;
 };
 
 }  // namespace kalstream

@@ -64,8 +64,11 @@ std::unique_ptr<StreamModel> StreamModel::load(Archive& archive, const ModelOpti
   if (options->periods) model->tell_periods(*options->periods);
   model->forecast_.resize(options->horizon * model->learner().outputs());
   model->calibrated_->recalibrate(model->calibration());
-  if (before.coverage != options->coverage)  // bounds of another kind teach nothing
-    for (Waiting& w : model->pending_) w.said.bounds.clear();
+  if (before.coverage != options->coverage || before.inner != options->inner)
+    for (Waiting& w : model->pending_) {  // bounds of another kind teach nothing
+      w.said.bounds.clear();
+      w.said.inner.clear();
+    }
   if (before.surprise != options->surprise)
     for (Waiting& w : model->pending_) w.said.expected.clear();
   return model;
@@ -93,7 +96,13 @@ void StreamModel::exchange(Archive& archive) {
   archive.count(options_.horizon, ModelOptions::longest_horizon);
   archive.count(options_.max_delay, ModelOptions::longest_delay);
   archive.require(options_.coverage < 1);
-
+  options_.inner.resize(archive.length(options_.inner.size()));
+  archive.require(options_.inner.size() <= ModelOptions::most_inner);
+  double least = 0;
+  for (double& narrower : options_.inner) {
+    archive.number(narrower, Archive::fraction);
+    archive.require(narrower > std::exchange(least, narrower) && narrower < options_.coverage);
+  }
   archive.flag(options_.surprise);
   archive.number(options_.alarm_rate, Archive::fraction);
   archive.count(passed_, samples_);
@@ -128,6 +137,7 @@ void StreamModel::exchange_waiting(Archive& archive) {
     bool bounded = !w.said.bounds.empty();
     archive.flag(bounded);
     kalstream::exchange(archive, w.said.bounds, bounded ? n_d : 0);
+    kalstream::exchange(archive, w.said.inner, bounded ? n_d * options_.inner.size() : 0);
     kalstream::exchange(archive, w.said.expected, n_d);
     archive.flag(w.said.across);
     kalstream::exchange(archive, w.d, n_d);

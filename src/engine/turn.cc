@@ -172,9 +172,11 @@ void Turn::say(Answer answer) {
 void Turn::keep() {
   own(answer_.prediction, prediction_);
   own(answer_.interval, interval_);
+  own(answer_.inner, inner_);
   own(answer_.surprise, surprise_);
   own(answer_.forecast, forecast_);
   own(answer_.forecast_interval, forecast_interval_);
+  own(answer_.forecast_inner, forecast_inner_);
 }
 
 void EventBuffer::clear() {

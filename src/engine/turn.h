@@ -131,7 +131,7 @@ class Turn {
   std::vector<std::string> forecast_times_;
   // What the answer refers to, once it is kept.
   std::vector<double> prediction_, surprise_, forecast_;
-  std::vector<Interval> interval_, forecast_interval_;
+  std::vector<Interval> interval_, inner_, forecast_interval_, forecast_inner_;
 };
 
 }  // namespace kalstream

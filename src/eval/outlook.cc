@@ -43,6 +43,7 @@ Outlooks::Outlooks(const Dataset& data, EvaluationOptions& evaluation, bool back
       o.low.push_back(bounds.low);
       o.high.push_back(bounds.high);
     }
+    o.inner.assign(said.forecast_inner.begin(), said.forecast_inner.end());
     if (last.backtest) last.backtest->add_forecast(line.row_at.size() - 1, t, said);
   };
   if (!backtest) return;

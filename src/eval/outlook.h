@@ -23,6 +23,7 @@ struct Outlook {
   std::vector<std::int64_t> moments;  ///< of the leads, as far as times tell; empty: they do not
   std::vector<std::string> times;     ///< the same, written as the data's are
   std::vector<double> value, low, high;  ///< horizon × targets; NaN: none
+  std::vector<Interval> inner;           ///< narrower bounds: horizon × inner coverages × targets
   std::vector<double> periods;
   Timeline timeline;
   double nse = 0, rmse = 0;  ///< one step ahead, on the way, of all models together

@@ -28,7 +28,8 @@ struct EvaluationOptions {
   std::size_t weight_points = 0;       ///< of RunResult::weight_path, at most; 0: none
   /// Bounds around every prediction and forecast hold this part of the targets; 0: there are none.
   double coverage = 0;
-  bool surprise = false;  ///< RunResult::surprise
+  std::vector<double> inner = {};  ///< coverages of narrower bounds within them, ascending
+  bool surprise = false;           ///< RunResult::surprise
   double alarm_rate = 0;  ///< the part of ordinary rows that may be told as anomalies; 0: none
   bool keep_forecasts = false;  ///< RunResult::forecasts, of every lead up to the horizon
   MissingInputs missing = MissingInputs::learn;
@@ -61,6 +62,7 @@ struct KeptForecasts {
   std::size_t horizon = 0;
   std::vector<double> value;
   std::vector<double> low, high;  ///< empty without intervals
+  std::vector<Interval> inner;  ///< narrower bounds: rows × horizon × inner coverages × outputs
 };
 
 /// What a stream of classes has besides.
@@ -104,16 +106,18 @@ struct RunResult {
   std::vector<double> target;      ///< rows × outputs, as they came, also late; NaN: missing
   std::vector<double> prediction;  ///< rows × outputs, NaN where there is none
   std::vector<double> low, high;  ///< bounds of predictions, NaN where there are none; if asked for
-  std::vector<double> surprise;   ///< of each target, NaN where there is none; if asked for
-  std::vector<std::size_t> held;  ///< of each row, inputs that were held; if they may be
-  double alarm_rate = 0;          ///< of ordinary rows that may be told as anomalies; 0: none
-  std::vector<bool> anomaly;      ///< of each row whether it is one; if there is a rate
-  std::size_t anomalies = 0;      ///< so many are
-  std::vector<TargetScore> targets;  ///< each by itself
-  KeptForecasts forecasts;           ///< if asked for
-  std::vector<double> weights;       ///< of a mixture's experts, at the end; empty otherwise
-  std::vector<double> periods;       ///< the learner reckons with, at the end
-  WeightPath weight_path;            ///< if asked for
+  std::vector<double> inner_coverages;  ///< of narrower bounds within them …
+  std::vector<Interval> inner;          ///< … which are rows × inner coverages × outputs
+  std::vector<double> surprise;         ///< of each target, NaN where there is none; if asked for
+  std::vector<std::size_t> held;        ///< of each row, inputs that were held; if they may be
+  double alarm_rate = 0;                ///< of ordinary rows that may be told as anomalies; 0: none
+  std::vector<bool> anomaly;            ///< of each row whether it is one; if there is a rate
+  std::size_t anomalies = 0;            ///< so many are
+  std::vector<TargetScore> targets;     ///< each by itself
+  KeptForecasts forecasts;              ///< if asked for
+  std::vector<double> weights;          ///< of a mixture's experts, at the end; empty otherwise
+  std::vector<double> periods;          ///< the learner reckons with, at the end
+  WeightPath weight_path;               ///< if asked for
   std::optional<ClassResult> classes;
   std::vector<RowKind> kind;         ///< of each row
   std::vector<std::size_t> place;    ///< of each row that was taken, in its timeline

@@ -51,7 +51,11 @@ RunTable::RunTable(const Dataset& data, const EvaluationOptions& options, const 
     run_.classes->begins.assign(1, 0);
     run_.classes->target.resize(last);
   }
-  if (options.coverage > 0 && !run_.classes) run_.low = run_.high = run_.prediction;
+  if (options.coverage > 0 && !run_.classes) {
+    run_.low = run_.high = run_.prediction;
+    run_.inner_coverages = options.inner;
+    run_.inner.resize(last * options.inner.size() * n_d_);
+  }
   if (options.surprise || options.alarm_rate > 0) run_.surprise.assign(last * n_d_, nan);
   if (options.alarm_rate > 0) run_.anomaly.assign(last, false);
   if (options.missing == MissingInputs::hold) run_.held.assign(last, 0);
@@ -62,6 +66,7 @@ RunTable::RunTable(const Dataset& data, const EvaluationOptions& options, const 
   run_.forecasts.horizon = options.horizon;
   run_.forecasts.value.assign(last * options.horizon * n_d_, nan);
   if (options.coverage > 0) run_.forecasts.low = run_.forecasts.high = run_.forecasts.value;
+  run_.forecasts.inner.resize(run_.forecasts.value.size() * options.inner.size());
 }
 
 void RunTable::look_at(const Engine& engine, std::size_t t, std::size_t key) {
@@ -188,6 +193,7 @@ void RunTable::take(const Answer& answer) {
       run_.low[t * n_d_ + k] = answer.interval[k].low;
       run_.high[t * n_d_ + k] = answer.interval[k].high;
     }
+    std::ranges::copy(answer.inner, run_.inner.begin() + t * run_.inner_coverages.size() * n_d_);
   }
   if (!answer.target.empty()) take_target(t, answer);
   if (!answer.forecast.empty() && counts) keep_forecast(t, answer);
@@ -250,6 +256,8 @@ void RunTable::keep_forecast(std::size_t t, Answer answer) {
   answer.forecast = answer.forecast.first(numbers);
   if (!answer.forecast_interval.empty())
     answer.forecast_interval = answer.forecast_interval.first(numbers);
+  const std::size_t narrower = numbers * options_.inner.size();
+  if (!answer.forecast_inner.empty()) answer.forecast_inner = answer.forecast_inner.first(narrower);
   std::ranges::copy(answer.forecast.last(n_d_), farthest_.begin() + t * n_d_);
   if (options_.on_forecast) options_.on_forecast(*line_, t, answer);
   KeptForecasts& kept = run_.forecasts;
@@ -260,6 +268,7 @@ void RunTable::keep_forecast(std::size_t t, Answer answer) {
     kept.low[first + k] = answer.forecast_interval[k].low;
     kept.high[first + k] = answer.forecast_interval[k].high;
   }
+  std::ranges::copy(answer.forecast_inner, kept.inner.begin() + t * narrower);
 }
 
 // Of what was said after each row, the step `horizon` after it.

@@ -12,7 +12,7 @@ FleetRecord example() {
   settings.fields.key = "device";
   settings.fields.targets = {"y", "z"};
   settings.learner = "alg1";
-  settings.interval = 0.9;
+  settings.interval = Coverages({0.9});
   settings.set = {"noise=0.1"};
   return begin_record("readings", "answers", settings);
 }
@@ -64,7 +64,7 @@ TEST(FleetRecord, NamesWhatDiffers) {
   FleetRecord here = example();
   here.output = "others";
   here.settings.learner = "rls";
-  here.settings.interval = 0;
+  here.settings.interval = {};
   here.settings.jobs = 4;  // answers do not depend on it
   EXPECT_EQ(difference(example(), here),
             "--output answers (here others), --learner alg1 (here rls), "

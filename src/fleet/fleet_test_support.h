@@ -30,7 +30,7 @@ inline WorkerOptions test_options(const TestFolder& folder, const std::string& i
   settings.learner = "alg1";
   settings.hidden = 2;
   settings.window = 3;
-  settings.interval = 0.9;
+  settings.interval = Coverages({0.9});
   settings.max_delay = 4;
   WorkerOptions options;
   options.shard.engine = engine_options(settings, [](const std::string&) {});

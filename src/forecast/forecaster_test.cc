@@ -76,6 +76,25 @@ TEST(Forecaster, LeavesOtherLearnersAlone) {
   EXPECT_TRUE(same_bits(life.values(), expected));
 }
 
+// A level that stays is believed at every lead as soon as by the learner's prediction, at any age;
+// a single wild value is not.
+TEST(Forecaster, ALevelThatStaysIsBelieved) {
+  for (const int age : {100, 1000, 5000}) {
+    Rng rng(2);
+    Life life;
+    for (int t = 0; t < age; ++t) life.step(rng.normal());
+    life.step(1000);
+    for (const double said : life.values()) EXPECT_LT(std::abs(said), 10) << age;
+    for (int t = 0; t < 50; ++t) life.step(rng.normal());
+    for (int t = 0; t < 40; ++t) {
+      life.step(40 + rng.normal());
+      const double slack = t < 10 ? 16 : 6;
+      if (t < 2) continue;
+      for (const double said : life.values()) EXPECT_NEAR(said, 40, slack) << age << ' ' << t;
+    }
+  }
+}
+
 // What is said at t rests on targets up to t: others may come later, and nothing changes.
 TEST(Forecaster, DoesNotLookAhead) {
   const Vector y = seasonal(160);

@@ -13,7 +13,6 @@ namespace {
 constexpr double nothing_said = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t own_candidates = 3;   // the learner, the last value, the direct model
 constexpr std::uint64_t first_direct = 16;  // samples before that says something
-constexpr std::uint64_t sure_range = 16;    // samples that are in the range as they are
 constexpr double share = 0.01;
 
 }  // namespace
@@ -27,6 +26,7 @@ LeadBlends::LeadBlends(const Learner& learner, std::size_t horizon)
       origins_((horizon + stride_ - 1) / stride_ + 1),
       past_(n_d_),
       seen_(n_d_),
+      level_(n_d_),
       inputs_seen_(inputs_),
       range_(n_d_),
       q_(candidates_),
@@ -96,13 +96,18 @@ void LeadBlends::learn_direct() {
     }
 }
 
-// A target far off counts as the edge of what is usual, also if it is not the first of its kind:
-// what is said after a burst must not run away.
+// The range holds what the learner believes, by the same rule: a single wild target is not
+// believed, a level that stays is, and from there on distances are those from the new level.
 void LeadBlends::widen(std::span<const double> d) {
+  const Distance distance =
+      level_.count() < Distance::first ? Distance() : Distance(level_, {}, level_, d);
+  const bool is_believed = belief_.believes(distance);
+  if (is_believed && distance.is_wild()) level_.reset();
+  if (is_believed || distance.target < Distance::absurd_target) level_.add(d);
   if (seen_.count() == 0)
     range_.begin(d);
-  else
-    range_.add(d, seen_, seen_.count() < sure_range);
+  else if (is_believed)
+    range_.add(d);
   seen_.add(d);
   for (std::size_t i = 0; i < blends_.size(); ++i)
     blends_[i].widen(range_.low(i % n_d_), range_.high(i % n_d_));
@@ -152,6 +157,8 @@ void LeadBlends::reset() {
   seen_.reset();
   inputs_seen_.reset();
   range_.reset();
+  belief_.reset();
+  level_.reset();
   samples_ = 0;
   periods_ = {};
   now_.reset();
@@ -166,6 +173,8 @@ void LeadBlends::exchange(Archive& archive) {
   seen_.exchange(archive);
   inputs_seen_.exchange(archive);
   range_.exchange(archive);
+  belief_.exchange(archive, samples_);
+  level_.exchange(archive);
   for (Blend& b : blends_) b.exchange(archive);
   for (DirectModel& m : direct_) m.exchange(archive);
   for (Origin& o : origins_) {

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "auto/belief.h"
 #include "auto/blend.h"
 #include "auto/range.h"
 #include "forecast/direct.h"
@@ -78,8 +79,10 @@ class LeadBlends {
   Periods periods_;
   std::vector<LongPast> past_;  // of each output
   RunningMoments seen_;         // targets
+  RunningMoments level_;        // the same, since they were at another level
   RunningMoments inputs_seen_;
   TargetRange range_;
+  Belief belief_;
   std::vector<double> q_;
   std::vector<double> x_;
   std::vector<double> next_;  // what was said of the next sample

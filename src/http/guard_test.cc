@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "http/server.h"
+#include "http/listener.h"
 
 namespace kalstream::http {
 namespace {

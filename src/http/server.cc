@@ -8,17 +8,16 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
-#include <cctype>
-#include <cerrno>
-#include <charconv>
 #include <csignal>
 #include <cstring>
-#include <initializer_list>
 #include <stdexcept>
 #include <utility>
 #include <vector>
+
+#include "http/listener.h"
+#include "http/mhd_response.h"
+#include "http/request_head.h"
 
 namespace kalstream::http {
 namespace {
@@ -27,17 +26,8 @@ using Clock = std::chrono::steady_clock;
 using Held = std::shared_ptr<Exchange>;
 
 constexpr std::size_t connection_memory = std::size_t{16} << 10;  // for headers, and to send from
-constexpr std::size_t worth_no_copy = std::size_t{4} << 10;
 constexpr std::size_t event_block = std::size_t{4} << 10;
 constexpr int event_buffer = 64 << 10;  // of the system, for a client that may be slow
-
-/// "Text/CSV; charset=utf-8" is "text/csv".
-std::string media_type(std::string text) {
-  text.erase(std::min(text.find(';'), text.size()));
-  while (text.ends_with(' ')) text.pop_back();
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
-}
 
 std::string client_of(MHD_Connection* connection) {
   const auto* info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
@@ -50,195 +40,7 @@ std::string client_of(MHD_Connection* connection) {
   return text.data();
 }
 
-/// The headers of a request, as they come from libmicrohttpd.
-///
-/// Before its version 1.0 that takes every text to end at its first NUL, and passes over what is
-/// behind. But it leaves the head of a request where it was read, with one NUL in the place of each
-/// character between its parts: wherever there is something else between two of them, the client
-/// has sent a NUL, or no proper end of a line.
-class Head {
- public:
-  Head(Request& request, const char* version, const char* end_of_target)
-      : request_(request), framing_(version), at_(version + std::strlen(version)) {
-    intact_ = !hides_nul() || end_of_target + 1 == version;
-    end_line();
-  }
-
-  static MHD_Result see(void* head, MHD_ValueKind, const char* name, std::size_t name_size,
-                        const char* value, std::size_t value_size) {
-    static_cast<Head*>(head)->see({name, name_size}, {value, value_size});
-    return MHD_YES;
-  }
-
-  /// After all of them, up to the end of the head; nullptr: nothing is wrong.
-  const char* fault(const char* end) {
-    end_line();
-    intact_ = intact_ && (!hides_nul() || at_ == end);
-    return intact_ ? framing_.fault()
-                   : "its head has a NUL, or a line that does not end with CR and LF";
-  }
-
-  std::uint64_t length() const { return length_; }
-
- private:
-  static bool hides_nul() {
-    static const bool hides = std::string_view(MHD_get_version()).starts_with("0.");
-    return hides;
-  }
-
-  void end_line() {
-    intact_ = intact_ && (!hides_nul() || (at_[0] == '\0' && at_[1] == '\0'));
-    at_ += 2;
-  }
-
-  void see(std::string_view name, std::string_view value) {
-    framing_.see(name, value);
-    if (hides_nul() && intact_) {
-      intact_ = name.data() == at_;
-      for (at_ = name.data() + name.size() + 1; at_ != value.data() && intact_; ++at_)
-        intact_ = *at_ == ' ' || *at_ == '\t';
-      at_ = value.data() + value.size();
-      end_line();
-    }
-    if (same_name(name, MHD_HTTP_HEADER_CONTENT_LENGTH))
-      std::from_chars(value.data(), value.data() + value.size(), length_);
-    const std::initializer_list<std::pair<const char*, std::string*>> wanted = {
-        {MHD_HTTP_HEADER_HOST, &request_.host},
-        {MHD_HTTP_HEADER_ORIGIN, &request_.origin},
-        {"Sec-Fetch-Site", &request_.fetch_site},
-        {MHD_HTTP_HEADER_AUTHORIZATION, &request_.authorization},
-        {MHD_HTTP_HEADER_CONTENT_TYPE, &request_.content_type}};
-    for (const auto& [one, to] : wanted)
-      if (to->empty() && same_name(name, one)) *to = value;
-  }
-
-  Request& request_;
-  FramingCheck framing_;
-  const char* at_;  // in the head as it was read
-  bool intact_;
-  std::uint64_t length_ = 0;
-};
-
-MHD_Response* response_of(Response& from) {
-  using Shared = std::shared_ptr<const std::string>;
-  if (!from.shared_body && from.body.size() < worth_no_copy)
-    return MHD_create_response_from_buffer(from.body.size(), from.body.data(),
-                                           MHD_RESPMEM_MUST_COPY);
-  if (!from.shared_body)
-    from.shared_body = std::make_shared<const std::string>(std::move(from.body));
-  auto* text = new Shared(std::move(from.shared_body));
-  const MHD_IoVec part{(*text)->data(), (*text)->size()};
-  return MHD_create_response_from_iovec(
-      &part, 1, [](void* sent) { delete static_cast<Shared*>(sent); }, text);
-}
-
-void add_headers(MHD_Response* to, const Response& from) {
-  if (from.status != 204)
-    MHD_add_response_header(to, MHD_HTTP_HEADER_CONTENT_TYPE, from.content_type.c_str());
-  MHD_add_response_header(to, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
-  MHD_add_response_header(to, "X-Content-Type-Options", "nosniff");
-  MHD_add_response_header(to, "Cross-Origin-Resource-Policy", "same-origin");
-  for (const auto& [name, value] : from.headers)
-    MHD_add_response_header(to, name.c_str(), value.c_str());
-}
-
-// ---- The socket that a server listens at.
-
-using Found = std::unique_ptr<addrinfo, void (*)(addrinfo*)>;
-
-Found look_up(const std::string& address, std::uint16_t port) {
-  addrinfo hints{};
-  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE;
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  if (getaddrinfo(address.c_str(), std::to_string(port).c_str(), &hints, &found) != 0)
-    throw std::runtime_error(fmt::format(
-        "'{}' is not a numeric address; 127.0.0.1 is this machine alone, 0.0.0.0 lets others in",
-        address));
-  return {found, freeaddrinfo};
-}
-
-int open_listener(const std::string& address, std::uint16_t port) {
-  constexpr int waiting = 511;  // connections that nobody has accepted yet
-  const Found where = look_up(address, port);
-  int listener = -1;
-  const auto refuse = [&](const char* advice) {
-    const int why = errno;
-    if (listener >= 0) close(listener);
-    throw std::runtime_error(fmt::format("port {} at {} cannot be opened: {}; {}", port, address,
-                                         std::strerror(why), advice));
-  };
-  listener = socket(where->ai_family, where->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC,
-                    where->ai_protocol);
-  if (listener < 0) refuse("the system has no socket to give");
-  // A port that was in use a moment ago may be used again.
-  const int on = 1;
-  setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-  if (bind(listener, where->ai_addr, where->ai_addrlen) != 0)
-    refuse(errno == EACCES          ? "ports below 1024 need rights: choose one above"
-           : errno == EADDRNOTAVAIL ? "choose an address of this machine"
-                                    : "choose another port, or 0 for one that is free");
-  if (listen(listener, waiting) != 0) refuse("choose another port, or 0 for one that is free");
-  return listener;
-}
-
-std::uint16_t port_of(int socket) {
-  sockaddr_storage address{};
-  socklen_t size = sizeof(address);
-  std::array<char, 16> service{};
-  if (getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size) != 0 ||
-      getnameinfo(reinterpret_cast<sockaddr*>(&address), size, nullptr, 0, service.data(),
-                  service.size(), NI_NUMERICSERV) != 0)
-    return 0;
-  return static_cast<std::uint16_t>(std::stoi(service.data()));
-}
-
 }  // namespace
-
-bool is_loopback(const std::string& address) {
-  const Found where = look_up(address, 0);
-  if (where->ai_family == AF_INET) {
-    sockaddr_in four{};
-    std::memcpy(&four, where->ai_addr, sizeof(four));
-    return ntohl(four.sin_addr.s_addr) >> 24 == 127;
-  }
-  if (where->ai_family != AF_INET6) return false;
-  sockaddr_in6 six{};
-  std::memcpy(&six, where->ai_addr, sizeof(six));
-  return IN6_IS_ADDR_LOOPBACK(&six.sin6_addr);
-}
-
-// ---- One request.
-
-void Exchange::answer(Response response) {
-  const std::lock_guard lock(mutex_);
-  if (response_ || events_) return;
-  response_ = std::move(response);
-  wake();
-}
-
-void Exchange::answer(std::shared_ptr<EventStream> events) {
-  const std::lock_guard lock(mutex_);
-  if (response_ || events_) return;
-  events_ = std::move(events);
-  wake();
-}
-
-std::optional<Response> Exchange::response() {
-  const std::lock_guard lock(mutex_);
-  return response_;
-}
-
-bool Exchange::is_answered() {
-  const std::lock_guard lock(mutex_);
-  return response_ || events_;
-}
-
-void Exchange::wake() {
-  if (!suspended_ || connection_ == nullptr) return;
-  suspended_ = false;
-  MHD_resume_connection(connection_);
-}
 
 // ---- What libmicrohttpd calls, all in its thread.
 
@@ -357,9 +159,8 @@ struct Server::Calls {
     Link* const link = link_of(connection);
     if (link == nullptr) return stopped();
     request.client = link->client;
-    Head head(request, version, link->end_of_target);
-    MHD_get_connection_values_n(connection, MHD_HEADER_KIND, &Head::see, &head);
-    request.content_type = media_type(std::move(request.content_type));
+    RequestHead head(request, version, link->end_of_target);
+    head.read(connection);
     const auto* size = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
     if (size == nullptr) return stopped();
     if (const char* fault = head.fault(method + size->header_size)) {
@@ -452,7 +253,7 @@ struct Server::Calls {
       link->has_asked();
       link->allow(self.options_.sending);
     }
-    MHD_Response* made = response_of(response);
+    MHD_Response* made = make_mhd_response(response);
     if (made == nullptr) return MHD_NO;
     add_headers(made, response);
     const MHD_Result queued = MHD_queue_response(connection, response.status, made);

@@ -52,7 +52,7 @@ class PredictionsCsv {
         probabilities(*run.classes, t);
       } else {
         numbers(run.target, t * n_d);
-        numbers_with_bounds(run.prediction, run.low, run.high, t * n_d);
+        numbers_with_bounds(run.prediction, run.low, run.high, run.inner, t);
       }
       if (!like_.surprise.empty()) numbers(run.surprise, t * n_d);
       if (like_.alarm_rate > 0) anomaly(run, t);
@@ -62,7 +62,7 @@ class PredictionsCsv {
         if (!data_.times.empty())
           text(',' + (step_ ? csv_field(times_.write(step_->after(data_.ticks[t], h + 1)))
                             : std::string()));
-        numbers_with_bounds(f.value, f.low, f.high, (t * like_.forecasts.horizon + h) * n_d);
+        numbers_with_bounds(f.value, f.low, f.high, f.inner, t * like_.forecasts.horizon + h);
       }
       text("\n");
     }
@@ -112,6 +112,10 @@ class PredictionsCsv {
     if (like_.low.empty()) return;
     name(what + "_low");
     name(what + "_high");
+    for (const double coverage : like_.inner_coverages) {
+      name(fmt::format("{}_low_{}", what, coverage));
+      name(fmt::format("{}_high_{}", what, coverage));
+    }
   }
 
   void numbers(std::span<const double> values, std::size_t first) {
@@ -121,11 +125,20 @@ class PredictionsCsv {
     }
   }
   void numbers_with_bounds(std::span<const double> values, std::span<const double> low,
-                           std::span<const double> high, std::size_t first) {
-    numbers(values, first);
+                           std::span<const double> high, std::span<const Interval> inner,
+                           std::size_t row) {
+    const std::size_t n_d = data_.n_targets();
+    numbers(values, row * n_d);
     if (like_.low.empty()) return;
-    numbers(low, first);
-    numbers(high, first);
+    numbers(low, row * n_d);
+    numbers(high, row * n_d);
+    const std::size_t levels = like_.inner_coverages.size();
+    for (std::size_t i = 0; i < levels; ++i)
+      for (double Interval::*const bound : {&Interval::low, &Interval::high})
+        for (const Interval& bounds : inner.subspan((row * levels + i) * n_d, n_d)) {
+          text(",");
+          number(bounds.*bound);
+        }
   }
 
   // Nothing where there is no target.

@@ -15,6 +15,7 @@ void FilePlace::exchange(Archive& archive) {
 
 void LinePlace::exchange(Archive& archive) {
   archive.count(line);
+  archive.count(cut);
   file.exchange(archive);
   dialect.exchange(archive);
 }

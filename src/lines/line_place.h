@@ -28,6 +28,8 @@ struct FilePlace {
 /// What a checkpoint keeps of the source of a stream of lines.
 struct LinePlace {
   std::uint64_t line = 0;  ///< of the last line that was read
+  /// Length of that line, if a pipe ended within it; else 0.
+  std::uint64_t cut = 0;
   FilePlace file;
   Dialect dialect;  ///< in which lines are written
 

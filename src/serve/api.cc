@@ -21,6 +21,12 @@ namespace {
 using http::Request;
 using http::Response;
 
+/// There is nothing to show of a stream that could not be opened: that is said, and why.
+void require_opened(const Board& board) {
+  if (const std::string why = board.failure_to_open(); !why.empty())
+    throw Refusal(503, "unavailable", "the stream cannot be used: " + why);
+}
+
 /// The answer when a stream has done what was asked: `response`, unless it refuses.
 void answer(http::Exchange& exchange, const Refusal* refusal, Response response) {
   exchange.answer(refusal == nullptr
@@ -130,7 +136,8 @@ void require_room_for_answers(const Input& input, const StreamSettings& settings
                               std::size_t targets) {
   constexpr std::size_t most = std::size_t{256} << 20;
   constexpr std::size_t of_a_number = 24;
-  const std::size_t numbers = settings.interval > 0 ? 3 : 1;
+  const std::size_t numbers =
+      settings.interval.widest > 0 ? 3 + 2 * settings.interval.inner.size() : 1;
   const std::size_t each =
       150 + of_a_number * numbers * std::max<std::size_t>(1, targets) * (settings.horizon + 1) +
       30 * settings.horizon;
@@ -145,8 +152,17 @@ void append_each(std::string& to, std::size_t n, const auto& one) {
   n == 1 ? one(0) : append_list(to, n, one);
 }
 
-std::string forecast_json(const Foresight& said, std::size_t outputs) {
+std::string forecast_json(const Foresight& said, std::size_t outputs,
+                          const std::vector<double>& inner) {
   std::string to = "{";
+  const auto append_bounds = [&](std::span<const Interval> bounds) {
+    if (bounds.empty())
+      to += "null";
+    else
+      append_each(to, outputs, [&](std::size_t k) {
+        append_value(to, std::vector{bounds[k].low, bounds[k].high});
+      });
+  };
   append_name(to, "forecast");
   append_list(to, said.value.size() / outputs, [&](std::size_t lead) {
     to += '{';
@@ -157,13 +173,15 @@ std::string forecast_json(const Foresight& said, std::size_t outputs) {
     append_each(to, outputs,
                 [&](std::size_t k) { append_value(to, said.value[lead * outputs + k]); });
     append_name(to, "interval");
-    if (said.interval.empty())
-      to += "null";
-    else
-      append_each(to, outputs, [&](std::size_t k) {
-        const Interval& bounds = said.interval[lead * outputs + k];
-        append_value(to, std::vector{bounds.low, bounds.high});
-      });
+    const std::span<const Interval> bounds(said.interval);
+    append_bounds(bounds.empty() ? bounds : bounds.subspan(lead * outputs, outputs));
+    for (std::size_t i = 0; i < inner.size(); ++i) {
+      append_name(to, "interval_" + json_of(inner[i]));
+      const std::span<const Interval> narrower(said.inner);
+      append_bounds(narrower.empty()
+                        ? narrower
+                        : narrower.subspan((lead * inner.size() + i) * outputs, outputs));
+    }
     to += '}';
   });
   return to + '}';
@@ -399,8 +417,9 @@ void Api::forecast(const Exchange& exchange) {
   const std::size_t horizon =
       number(request, "horizon", otherwise, 1, ModelOptions::longest_horizon);
   stream->foresee(model_key(request, stream->settings()), horizon, inputs, exchange,
-                  [exchange](const Foresight& said, std::size_t outputs, const Refusal* refusal) {
-                    answer(*exchange, refusal, json(forecast_json(said, outputs)));
+                  [exchange, inner = stream->settings().interval.inner](
+                      const Foresight& said, std::size_t outputs, const Refusal* refusal) {
+                    answer(*exchange, refusal, json(forecast_json(said, outputs, inner)));
                   });
 }
 
@@ -445,11 +464,14 @@ void Api::models(const Exchange& exchange) {
   constexpr std::size_t any = std::numeric_limits<std::uint32_t>::max();
   query.offset = number(request, "offset", 0, 0, any);
   query.limit = number(request, "limit", 100, 0, 10'000);
-  later(exchange, [board = board_of(exchange), query] { return json(board->models_json(query)); });
+  const auto board = board_of(exchange);
+  require_opened(*board);
+  later(exchange, [board, query] { return json(board->models_json(query)); });
 }
 
 void Api::history(const Exchange& exchange) {
   const auto board = board_of(exchange);
+  require_opened(*board);
   const View view = view_of(exchange, *board);
   const std::size_t points = number(exchange->request(), "points", 2000, 1, 100'000);
   later(exchange, [board, view, points] { return json(board->history_json(view, points)); });

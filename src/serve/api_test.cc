@@ -27,7 +27,9 @@ http::ServerOptions server_options() {
 
 class ThreadsServeApi : public testing::Test {
  protected:
-  ThreadsServeApi() {
+  ThreadsServeApi() { open(); }
+
+  void open() {
     ServiceOptions options;
     options.folder = (folder_.path / "store").string();
     options.defaults.learner = "rls";
@@ -73,6 +75,22 @@ TEST_F(ThreadsServeApi, EveryRouteIsDescribed) {
   EXPECT_EQ(std::set<std::string>(routes.begin(), routes.end()), document_.routes());
 }
 
+TEST_F(ThreadsServeApi, OfADamagedStreamItIsSaidWhatIsDamaged) {
+  EXPECT_EQ(status("POST", at("/samples"), samples(0, 5), "application/x-ndjson"), 200);
+  door_.reset();
+  service_.reset();
+  const auto description = folder_.path / "store" / "streams" / "61" / "stream.json";
+  std::ofstream(description) << "{}";
+  open();
+  EXPECT_NE(get(of_a)["failure"].get<std::string>().find("stream.json"), std::string::npos);
+  for (const char* rest : {"/history", "/models", "/snapshot"}) {
+    const HttpAnswer answer = ask("GET", at(rest));
+    EXPECT_EQ(answer.status, 503) << rest;
+    EXPECT_NE(answer.body.find("stream.json"), std::string::npos) << answer.body;
+  }
+  EXPECT_EQ(status("POST", at("/forecast")), 503);
+}
+
 TEST_F(ThreadsServeApi, TheServerItself) {
   EXPECT_EQ(ask("GET", "/healthz").body, "ok\n");
   EXPECT_EQ(ask("GET", "/readyz").body, "ready\n");
@@ -91,10 +109,12 @@ TEST_F(ThreadsServeApi, TheServerItself) {
 
 TEST_F(ThreadsServeApi, AStreamsLife) {
   EXPECT_EQ(get("/api/v1/streams")["streams"].size(), 0U);
-  EXPECT_EQ(status("PUT", of_a, R"({"learner":"rls","interval":0.9,"horizon":2,"surprise":true})"),
-            201);
-  EXPECT_EQ(status("PUT", of_a, R"({"horizon":2,"learner":"rls","interval":0.9,"surprise":true})"),
-            200);
+  EXPECT_EQ(
+      status("PUT", of_a, R"({"learner":"rls","interval":[0.8,0.9],"horizon":2,"surprise":true})"),
+      201);
+  EXPECT_EQ(
+      status("PUT", of_a, R"({"horizon":2,"learner":"rls","interval":"0.9,0.8","surprise":true})"),
+      200);
   EXPECT_EQ(status("PUT", of_a, R"({"learner":"rls"})"), 409);
   const HttpAnswer one = ask("POST", at("/samples"), R"({"a":1,"target":2})");
   EXPECT_EQ(json::parse(one.body)["sample"], 1);
@@ -113,6 +133,7 @@ TEST_F(ThreadsServeApi, AStreamsLife) {
       json::parse(ask("POST", at("/forecast?horizon=2"), R"([{"a":1},{"a":2}])").body);
   EXPECT_EQ(forecast["forecast"].size(), 2U);
   EXPECT_EQ(forecast["forecast"][1]["interval"].size(), 2U);
+  EXPECT_EQ(forecast["forecast"][1]["interval_0.8"].size(), 2U);
   EXPECT_EQ(json::parse(ask("POST", at("/forecast?horizon=50")).body)["forecast"].size(), 50U);
   EXPECT_EQ(
       json::parse(ask("POST", at("/forecast"), "a\n1\n2\n", "text/csv").body)["forecast"].size(),

@@ -263,6 +263,11 @@ void Board::set_failure(std::string why) {
   ++event_;
 }
 
+std::string Board::failure_to_open() const {
+  const std::lock_guard lock(mutex_);
+  return models_.empty() && counts_.samples == 0 ? failure_ : std::string();
+}
+
 void Board::count(const Engine& engine) {
   const Scores* scores = engine.scores();
   const Models* models = engine.models();

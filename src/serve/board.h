@@ -150,6 +150,8 @@ class Board {
   std::uint64_t events()
       const;  ///< that there have been, so that one can tell whether there is news
   StreamStatus status() const;
+  /// Why the stream could not be opened, so that nothing is known of it; empty: it was.
+  std::string failure_to_open() const;
   std::vector<std::string> targets() const;
   /// The place of a target by its name; nothing if there is none. The first, if the name is empty.
   std::optional<std::size_t> target(std::string_view name) const;

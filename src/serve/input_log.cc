@@ -260,16 +260,8 @@ void InputLog::append(const Input& input) {
     fail("cannot be written");
   }
   half_written_ = false;
-  last_ = sizeof(head) + input.key.size() + input.body.size();
-  bytes_ += last_;
+  bytes_ += sizeof(head) + input.key.size() + input.body.size();
   ++next_;
-}
-
-void InputLog::take_back() {
-  bytes_ -= std::exchange(last_, 0);
-  --next_;
-  half_written_ = true;
-  cut();
 }
 
 void InputLog::remove_before(std::uint64_t number) {

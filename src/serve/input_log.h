@@ -47,9 +47,6 @@ class InputLog {
 
   /// The entry is there, or nothing has changed.
   void append(const Input& input);
-  /// Removes the entry that was appended last, which was refused. If this throws, the entry is
-  /// removed before the next one is appended.
-  void take_back();
 
   std::uint64_t next() const { return next_; }    ///< number of the next entry
   std::uint64_t bytes() const { return bytes_; }  ///< since the file was begun
@@ -94,7 +91,6 @@ class InputLog {
   Descriptor file_;
   std::string path_;
   std::uint64_t bytes_ = 0;
-  std::uint64_t last_ = 0;     // bytes of the last entry
   bool half_written_ = false;  // there is something behind bytes_
   bool rolls_ = false;         // to the next file
   std::string buffer_;

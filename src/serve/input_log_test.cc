@@ -200,17 +200,6 @@ TEST_F(InputLogTest, ALongEntryWithADamagedHeadIsPassedOver) {
   EXPECT_EQ(log.next(), 3U);
 }
 
-TEST_F(InputLogTest, WhatIsTakenBackWasNeverThere) {
-  InputLog log(path(), true);
-  all_from(log, 1);
-  append(log, 0);
-  append(log, 3);
-  log.take_back();
-  EXPECT_EQ(log.next(), 2U);
-  append(log, 1);
-  EXPECT_EQ(all_from(log, 1), entries(0, 2));
-}
-
 TEST_F(InputLogTest, AFullDiskLeavesNothingBehind) {
   BrokenSystem system(ENOSPC, {System::Call::write, System::Call::sync});
   InputLog log(path(), true, system);

@@ -48,6 +48,7 @@ struct ServedStream::Work {
   Answered answered;
   Clock::time_point arrival = Clock::now();
   bool begun = false;
+  bool stored = false;      // it is in the log
   bool is_several = false;  // samples; a single one is answered before it is learnt from
   bool ended = false;
   std::string text;

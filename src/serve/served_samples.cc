@@ -23,11 +23,13 @@ bool ServedStream::step(Work& work, Clock::time_point until) {
   } catch (const Refusal& error) {
     refusal = error;
   } catch (const std::invalid_argument& error) {  // it would need another learner than can be made
-    refusal = take_back(error.what());
+    refusal = undo({422, "cannot_learn", error.what()});
   } catch (const std::exception& error) {
     fail(error.what());
     refusal.emplace(503, "store_failed",
-                    fmt::format("{}; the samples are stored, but not answered", error.what()));
+                    fmt::format("{}; {}", error.what(),
+                                work.stored ? "the samples are stored, but not answered"
+                                            : "nothing was learnt"));
   }
   work.ended = true;
   if (parts_) see_engine();
@@ -48,31 +50,38 @@ bool ServedStream::step(Work& work, Clock::time_point until) {
   return true;
 }
 
-// What is refused as a whole must not be learnt by a server that has room for it: it leaves the
-// log.
-Refusal ServedStream::take_back(const std::string& why) {
+// Back to what is on disk, without the request that is refused as a whole. Returns its refusal.
+Refusal ServedStream::undo(const Refusal& refusal) {
   try {
-    parts_->log.take_back();
     start();
-    return {422, "cannot_learn", why};
+    return refusal;
   } catch (const std::exception& error) {
     fail(error.what());
     return {503, "store_failed", fmt::format("{}; nothing was learnt", error.what())};
   }
 }
 
+void ServedStream::store(Work& work) {
+  Parts& p = *parts_;
+  try {
+    p.log.append(work.input);
+  } catch (const std::exception& error) {
+    const Refusal refusal(503, "not_stored", fmt::format("{}; nothing was learnt", error.what()));
+    throw work.begun ? undo(refusal) : refusal;
+  }
+  work.stored = true;
+  p.source.entry = p.log.next();
+}
+
 void ServedStream::work_through(Work& work, Clock::time_point until) {
   Parts& p = *parts_;
   const bool list = work.input.kind == Input::Kind::array;
   if (!work.begun) {
-    try {
-      p.log.append(work.input);
-    } catch (const std::exception& error) {
-      throw Refusal(503, "not_stored", fmt::format("{}; nothing was learnt", error.what()));
-    }
+    // As long as the stream has no learner, a request may be refused as a whole, because its
+    // learner cannot be made. It is stored once that is known, so that it is never learnt later.
+    if (p.engine.settled()) store(work);
     work.begun = true;
     work.is_several = most_samples(work.input) > 1;
-    p.source.entry = p.log.next();
     p.source.open(work.input, work.arrival);
     if (list) work.text = "{\"answers\":[";
   }
@@ -90,7 +99,9 @@ void ServedStream::work_through(Work& work, Clock::time_point until) {
       p.monitor.worked(seconds / static_cast<double>(taken));
     }
   }
-  if (work.ended && list) work.text += "]}\n";
+  if (!work.ended) return;
+  if (!work.stored) store(work);
+  if (list) work.text += "]}\n";
 }
 
 // The next sample; or as many of several as can be shared by threads, and take a moment. Returns

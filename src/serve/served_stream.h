@@ -116,7 +116,8 @@ class ServedStream : public std::enable_shared_from_this<ServedStream>, private 
 
   void start();
   void replay(const Input& input);
-  Refusal take_back(const std::string& why);
+  Refusal undo(const Refusal& refusal);
+  void store(Work& work);
   bool step(Work& work, Clock::time_point until);
   void work_through(Work& work, Clock::time_point until);
   std::size_t take_some(const Work& work);

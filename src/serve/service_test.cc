@@ -236,7 +236,11 @@ TEST_F(ThreadsServe, ModelsCanBeTakenPutAndForgotten) {
 TEST_F(ThreadsServe, WhatCannotBeStoredIsNotLearnt) {
   test::BrokenSystem system(ENOSPC, {System::Call::write});
   Service service(options(), system);
-  samples(service, "s", lines(0, 10));
+  EXPECT_EQ(outcome([&](auto done) { service.make("s", options().defaults, done); }), "fine");
+  system.broken = true;  // the first samples of all, with which the learner is made
+  EXPECT_EQ(samples(service, "s", lines(0, 10)), "not_stored");
+  system.broken = false;
+  EXPECT_EQ(samples(service, "s", lines(0, 10)).find("{\"sample\":1,"), 0U);
   const auto before = snapshot(service, "s");
   system.broken = true;
   EXPECT_EQ(samples(service, "s", lines(10, 20)), "not_stored");
@@ -396,6 +400,9 @@ TEST_F(ThreadsServe, AnotherLimitOfMemoryChangesNoAnswer) {
     return samples(service, name, lines(k, k + 1));
   };
   EXPECT_EQ(take(small, "refused", 0), "cannot_learn");
+  // It was never in the log, so that no moment to be killed at would leave it there.
+  for (const auto& [path, text] : contents(folder_.path))
+    EXPECT_EQ(path.find("inputs-"), path.npos) << path;
   EXPECT_EQ(take(large, "refused", 1).find("{\"sample\":1,"), 0U);
   EXPECT_EQ(take(large, "taken", 0).find("{\"sample\":1,"), 0U);
   EXPECT_EQ(take(small, "taken", 1), "unavailable");

@@ -94,11 +94,19 @@ AnswerWriter::Shape shape_of(const Engine& engine, bool json) {
           .times = schema.find(Role::time) != nullptr,
           .held = engine.options().missing == MissingInputs::hold,
           .intervals = model.coverage > 0 && !schema.has_classes(),
+          .inner = schema.has_classes() ? std::vector<double>{} : model.inner,
           .surprise = model.surprise,
           .anomalies = model.alarm_rate > 0,
           .horizon = model.horizon,
           .targets = schema.target_names(),
           .classes = schema.has_classes()};
+}
+
+// "interval_0.8": of the i-th inner coverage.
+std::string AnswerWriter::named(const std::string& what, std::size_t i) const {
+  std::string name = what + '_';
+  append_json_number(name, shape_.inner[i]);
+  return name;
 }
 
 void AnswerWriter::write_json(const Answer& a, std::string& to) const {
@@ -138,6 +146,8 @@ void AnswerWriter::write_json(const Answer& a, std::string& to) const {
   } else {
     part("prediction", a.prediction, append_numbers);
     part("interval", a.interval, append_intervals);
+    for (std::size_t i = 0; i < shape_.inner.size() && !a.inner.empty(); ++i)
+      part(named("interval", i).c_str(), a.inner.subspan(i * n_d, n_d), append_intervals);
     part("target", a.target, append_numbers);
   }
   part("surprise", a.surprise, append_numbers);
@@ -154,6 +164,13 @@ void AnswerWriter::write_json(const Answer& a, std::string& to) const {
        [&](std::string&, auto v) { append_leads(to, v, n_d, append_numbers); });
   part("forecast_interval", a.forecast_interval,
        [&](std::string&, auto v) { append_leads(to, v, n_d, append_intervals); });
+  const std::size_t of_lead = n_d * shape_.inner.size();
+  for (std::size_t i = 0; i < shape_.inner.size(); ++i)
+    part(named("forecast_interval", i).c_str(), a.forecast_inner, [&](std::string&, auto v) {
+      append_leads(to, v, of_lead, [&](std::string&, auto lead) {
+        append_intervals(to, lead.subspan(i * n_d, n_d));
+      });
+    });
   to += '}';
 }
 
@@ -174,6 +191,10 @@ void AnswerWriter::write_header(std::string& to) const {
     if (!shape_.intervals) return;
     add(what + "_low");
     add(what + "_high");
+    for (std::size_t i = 0; i < shape_.inner.size(); ++i) {
+      add(named(what + "_low", i));
+      add(named(what + "_high", i));
+    }
   };
   add("target");
   if (shape_.classes)
@@ -207,14 +228,19 @@ void AnswerWriter::write_csv(const Answer& a, std::string& to) const {
       if (there) append(to, value(k), "");
     }
   };
-  const auto add_bounds = [&](std::span<const double> values, std::span<const Interval> bounds) {
+  const auto add_bounds = [&](std::span<const double> values, std::span<const Interval> bounds,
+                              std::span<const Interval> inner) {
     add(!values.empty(), [&](std::size_t k) { return values[k]; });
     if (!shape_.intervals) return;
     add(!bounds.empty(), [&](std::size_t k) { return bounds[k].low; });
     add(!bounds.empty(), [&](std::size_t k) { return bounds[k].high; });
+    for (std::size_t i = 0; i < shape_.inner.size(); ++i) {
+      add(!inner.empty(), [&](std::size_t k) { return inner[i * n_d + k].low; });
+      add(!inner.empty(), [&](std::size_t k) { return inner[i * n_d + k].high; });
+    }
   };
-  const auto lead = [&](auto values, std::size_t h) {
-    return values.empty() ? values : values.subspan(h * n_d, n_d);
+  const auto lead = [](auto values, std::size_t h, std::size_t of_lead) {
+    return values.empty() ? values : values.subspan(h * of_lead, of_lead);
   };
   if (shape_.classes) {
     const std::string* top = most_probable(a);
@@ -225,7 +251,7 @@ void AnswerWriter::write_csv(const Answer& a, std::string& to) const {
       append(to, a.prediction[static_cast<std::size_t>(top - a.classes.data())], "");
   } else {
     add(!a.target.empty(), [&](std::size_t k) { return a.target[k]; });
-    add_bounds(a.prediction, a.interval);
+    add_bounds(a.prediction, a.interval, a.inner);
   }
   if (shape_.surprise) add(!a.surprise.empty(), [&](std::size_t k) { return a.surprise[k]; });
   if (shape_.anomalies) {
@@ -235,7 +261,8 @@ void AnswerWriter::write_csv(const Answer& a, std::string& to) const {
   for (std::size_t h = 0; h < shape_.horizon; ++h) {
     if (shape_.times)
       add_name(h < a.forecast_time.size() ? std::string_view(a.forecast_time[h]) : "");
-    add_bounds(lead(a.forecast, h), lead(a.forecast_interval, h));
+    add_bounds(lead(a.forecast, h, n_d), lead(a.forecast_interval, h, n_d),
+               lead(a.forecast_inner, h, n_d * shape_.inner.size()));
   }
 }
 

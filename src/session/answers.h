@@ -18,6 +18,7 @@ class AnswerWriter {
     bool times = false;
     bool held = false;  ///< inputs may be
     bool intervals = false;
+    std::vector<double> inner = {};  ///< coverages of narrower ones within them
     bool surprise = false;
     bool anomalies = false;
     std::size_t horizon = 0;
@@ -41,6 +42,7 @@ class AnswerWriter {
   void write_header(std::string& to) const;
 
  private:
+  std::string named(const std::string& what, std::size_t i) const;
   void write_json(const Answer& answer, std::string& to) const;
   void write_csv(const Answer& answer, std::string& to) const;
 

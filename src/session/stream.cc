@@ -118,7 +118,7 @@ std::string Stream::Parts::key(std::string_view key) const {
 
 // There is no file here.
 void Stream::Parts::exchange_place(Archive& archive) {
-  LinePlace place{line_, {}, reader_.dialect()};
+  LinePlace place{line_, 0, {}, reader_.dialect()};
   place.exchange(archive);
   if (!archive.reading()) return;
   line_ = place.line;

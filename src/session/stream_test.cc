@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <optional>
 #include <stdexcept>
+#include <string>
 
 #include "kalstream/snapshot.h"
 
@@ -35,6 +37,49 @@ TEST(PublicStream, GoesOnFromACheckpointToTheBit) {
   }
   EXPECT_EQ(other.status(), stream.status());
   EXPECT_EQ(other.schema(), stream.schema());
+}
+
+// The widest bounds are what they are without the others, which lie within them.
+TEST(PublicStream, SeveralCoveragesAreToldTogether) {
+  const auto with = [](const std::string& coverages) {
+    return R"({"target":"y","id":"t","learner":"rls","horizon":3,"interval":)" + coverages + "}";
+  };
+  Stream one(with("0.95"));
+  Stream several(with("[0.5,0.8,0.95]"));
+  std::optional<Stream> loaded;
+  const auto low_of = [](const std::string& answer, const std::string& name) {
+    const std::size_t at = answer.find('"' + name + "\":[");
+    if (at == std::string::npos) return std::nan("");
+    const std::size_t begin = answer.find_first_not_of('[', answer.find(":[", at) + 1);
+    return answer.compare(begin, 4, "null") == 0 ? std::nan("") : std::stod(answer.substr(begin));
+  };
+  int seen = 0;
+  for (int t = 0; t < 120; ++t) {
+    const std::string x = R"("x":)" + std::to_string(std::sin(0.3 * t));
+    const std::string y = R"("y":)" + std::to_string(std::cos(0.7 * t) + std::sin(0.3 * t));
+    const std::string at = R"({"t":")" + std::to_string(t) + R"(",)";
+    for (const std::string& record : {at + x + "}", at + y + "}"}) {
+      const std::string alone = answer_of(one, record);
+      const std::string all = answer_of(several, record);
+      for (const std::string what : {"interval", "forecast_interval"}) {
+        const double widest = low_of(all, what);
+        EXPECT_TRUE(std::isnan(widest) || widest == low_of(alone, what)) << all << alone;
+        const double wide = low_of(all, what + "_0.8");
+        if (std::isnan(wide)) continue;
+        ++seen;
+        EXPECT_LE(widest, wide) << all;
+        EXPECT_LE(wide, low_of(all, what + "_0.5")) << all;
+      }
+      if (loaded) {
+        EXPECT_EQ(answer_of(*loaded, record), all);
+      }
+      if (t == 60 && !loaded) {
+        loaded.emplace(with("[0.5,0.8,0.95]"));
+        loaded->resume(several.checkpoint());
+      }
+    }
+  }
+  EXPECT_GT(seen, 200);
 }
 
 TEST(PublicStream, ModelsMoveFromOneToAnother) {

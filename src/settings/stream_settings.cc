@@ -93,6 +93,36 @@ void read(const StreamOption& option, Values values, Strings& to) {
   }
 }
 
+// A number, a list of them, or text with commas.
+void read(const StreamOption& option, Values values, Coverages& to) {
+  std::vector<double> all;
+  for (const Record::Field& field : values) {
+    const std::string& text = field.value.text;
+    for (std::size_t at = 0; at <= text.size();) {
+      const std::size_t end = std::min(text.find(',', at), text.size());
+      const auto number = number_in<double>(text.substr(at, end - at));
+      if (!number) refuse(option, "write a number, or a list of numbers");
+      if (!(*number >= option.least && *number <= option.most))
+        refuse(option, text.substr(at, end - at) + " is not from " + json_of(option.least) +
+                           " to " + json_of(option.most));
+      all.push_back(*number);
+      at = end + 1;
+    }
+  }
+  try {
+    to = Coverages(std::move(all));
+  } catch (const std::invalid_argument& error) {
+    refuse(option, error.what());
+  }
+}
+
+std::string json_of(const Coverages& coverages) {
+  if (coverages.inner.empty()) return kalstream::json_of(coverages.widest);
+  std::string to = "[";
+  for (const double coverage : coverages.inner) to += kalstream::json_of(coverage) + ',';
+  return to + kalstream::json_of(coverages.widest) + ']';
+}
+
 const StreamOption& option_named(const std::string& name) {
   Strings names;
   for (const StreamOption& option : stream_options()) {
@@ -193,6 +223,19 @@ auto recipe_of(const StreamSettings& s, const std::function<void(const std::stri
 }
 
 }  // namespace
+
+Coverages::Coverages(std::vector<double> all) {
+  std::ranges::sort(all);
+  if (std::ranges::adjacent_find(all) != all.end())
+    throw std::invalid_argument("each coverage comes once");
+  if (all.size() > ModelOptions::most_inner + 1)
+    throw std::invalid_argument("there are at most " +
+                                std::to_string(ModelOptions::most_inner + 1) + " coverages");
+  if (all.empty()) return;
+  widest = all.back();
+  all.pop_back();
+  inner = std::move(all);
+}
 
 const std::vector<StreamOption>& stream_options() {
   using S = StreamSettings;
@@ -300,7 +343,9 @@ const std::vector<StreamOption>& stream_options() {
        0,
        0,
        {"yes", "no"}},
-      {"interval", "Bounds around every prediction that hold this fraction of targets, e.g. 0.9",
+      {"interval",
+       "Bounds around every prediction that hold this fraction of targets, e.g. 0.9; several, as "
+       "0.8,0.95, are told together",
        [](S& s) -> P { return &s.interval; }, 0.01, 0.999},
       {"surprise", "With every target, the probability of a value at least so far off",
        [](S& s) -> P { return &s.surprise; }},
@@ -355,7 +400,8 @@ EngineOptions engine_options(const StreamSettings& s,
   options.future = s.time.future;
   options.recipe = recipe_of(s, say);
   options.model = {.learns = !s.predict_only,
-                   .coverage = s.interval,
+                   .coverage = s.interval.widest,
+                   .inner = s.interval.inner,
                    .surprise = s.surprise || s.alarm_rate > 0,
                    .alarm_rate = s.alarm_rate,
                    .horizon = s.horizon,

@@ -13,6 +13,18 @@
 
 namespace kalstream {
 
+/// Coverages of bounds, 0: none; and of narrower ones within them, in ascending order.
+struct Coverages {
+  double widest = 0;
+  std::vector<double> inner = {};
+
+  Coverages() = default;
+  /// Of one or several coverages, in any order. Throws std::invalid_argument if one comes twice, or
+  /// there are too many.
+  explicit Coverages(std::vector<double> all);
+  bool operator==(const Coverages&) const = default;
+};
+
 /// The options by which `kalstream stream`, a fleet and a served stream are told what to learn.
 struct StreamSettings {
   FieldChoice fields;
@@ -31,7 +43,7 @@ struct StreamSettings {
   bool unscaled = false;
   bool predict_only = false;
   std::uint64_t horizon = 0;
-  double interval = 0;
+  Coverages interval;
   bool surprise = false;
   double alarm_rate = 0;
   std::uint64_t max_delay = 1000;
@@ -39,8 +51,8 @@ struct StreamSettings {
 
 /// One of them: the one list that command lines and JSON are read by.
 struct StreamOption {
-  using Place =
-      std::variant<bool*, double*, std::uint64_t*, std::string*, std::vector<std::string>*>;
+  using Place = std::variant<bool*, double*, std::uint64_t*, std::string*,
+                             std::vector<std::string>*, Coverages*>;
 
   const char* name;  ///< "max-delay"; in JSON "max_delay"
   const char* meaning;

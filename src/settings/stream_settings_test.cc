@@ -42,6 +42,18 @@ TEST(StreamSettings, PeopleWriteListsAsText) {
   EXPECT_EQ(s.time.period, std::vector<std::string>{"24"});
 }
 
+TEST(StreamSettings, SeveralCoveragesAreInOrder) {
+  for (const char* text : {R"({"interval":[0.95,0.5,0.8]})", R"({"interval":"0.8,0.95,0.5"})"}) {
+    const StreamSettings s = settings_from_json(text);
+    EXPECT_EQ(s.interval.widest, 0.95);
+    EXPECT_EQ(s.interval.inner, (std::vector<double>{0.5, 0.8}));
+    EXPECT_EQ(to_json(s), R"({"interval":[0.5,0.8,0.95]})");
+  }
+  EXPECT_NE(complaint(R"({"interval":[0.8,0.8]})").find("once"), std::string::npos);
+  EXPECT_NE(complaint(R"({"interval":[0.8,1]})").find("1 is not from 0.01"), std::string::npos);
+  EXPECT_NE(complaint(R"({"interval":"wide"})").find("list of numbers"), std::string::npos);
+}
+
 TEST(StreamSettings, ComplaintsNameWhatIsWrong) {
   EXPECT_NE(complaint(R"({"lerner":"auto"})").find("did you mean 'learner'?"), std::string::npos);
   EXPECT_NE(complaint(R"({"horizon":1.5})").find("\"horizon\""), std::string::npos);

@@ -18,7 +18,8 @@ LineRecords::LineRecords(LineOptions options, int wake, System& system)
 // By itself a line is read at once; those that are shared are kept until all are there.
 Source::Event LineRecords::next(std::vector<Arrival>& arrivals, std::size_t most,
                                 std::chrono::milliseconds longest, Workers* workers) {
-  const bool shared = workers != nullptr && most > 1 && reader_.is_settled() && !within_line_;
+  const bool shared =
+      workers != nullptr && most > 1 && reader_.is_settled() && !within_line_ && line_ >= known_;
   if (!shared) most = 1;
   std::size_t count = 0;
   while (count < most) {
@@ -27,20 +28,26 @@ Source::Event LineRecords::next(std::vector<Arrival>& arrivals, std::size_t most
       if (count > 0) break;
       return event == LineSource::Event::end ? Event::end : Event::idle;
     }
-    const bool is_rest = std::exchange(within_line_, false);
-    if (is_rest && lines_.line().find_first_not_of("\r") == std::string_view::npos) continue;
+    bool is_rest = std::exchange(within_line_, false);
+    std::string_view text = lines_.line();
     line_ += is_rest ? 0 : 1;
-    if (line_ <= known_) continue;
+    if (line_ < known_) continue;
+    if (line_ == known_) {  // of a replay, the last line that was taken
+      if (cut_ == 0) continue;
+      text.remove_prefix(std::min<std::size_t>(cut_, text.size()));
+      is_rest = true;
+    }
+    if (is_rest && text.find_first_not_of("\r") == std::string_view::npos) continue;
     if (arrivals.size() == count) arrivals.emplace_back();
     Arrival& arrival = arrivals[count];
     arrival.line = line_;
     arrival.since = lines_.arrival();
     if (is_rest)
-      be_rest(arrival);
+      be_rest(arrival, text);
     else if (shared)
-      arrival.text = lines_.line();
+      arrival.text = text;
     else
-      reader_.read(lines_.line(), arrival);
+      reader_.read(text, arrival);
     count += is_rest || shared || !arrival.is_silent() ? 1 : 0;
   }
   arrivals.resize(count);
@@ -49,12 +56,12 @@ Source::Event LineRecords::next(std::vector<Arrival>& arrivals, std::size_t most
 }
 
 // The line was answered, and learnt, as it stood then.
-void LineRecords::be_rest(Arrival& arrival) const {
+void LineRecords::be_rest(Arrival& arrival, std::string_view rest) {
   constexpr std::size_t most_shown = 60;
   arrival.is_problem = true;
   arrival.problem =
       "the line had no end yet when it was taken, without what stands behind it now: '" +
-      std::string(lines_.line().substr(0, most_shown)) +
+      std::string(rest.substr(0, most_shown)) +
       "', which is left out; to learn the line as it is, go on from an earlier checkpoint";
 }
 
@@ -74,10 +81,13 @@ void LineRecords::read(std::span<Arrival> lines, Workers& workers) {
 }
 
 void LineRecords::exchange(Archive& archive) {
-  LinePlace place{line_, archive.reading() ? FilePlace{} : lines_.place(), reader_.dialect()};
+  const bool reads = archive.reading();
+  LinePlace place{line_, reads ? 0 : lines_.cut(), reads ? FilePlace{} : lines_.place(),
+                  reader_.dialect()};
   place.exchange(archive);
-  if (!archive.reading()) return;
+  if (!reads) return;
   line_ = place.line;
+  cut_ = place.cut;
   lines_.set_place(place.file);
   reader_ = RecordReader(std::move(place.dialect), options_.columns);
 }

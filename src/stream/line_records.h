@@ -43,7 +43,7 @@ class LineRecords final : public Source {
 
  private:
   void read(std::span<Arrival> lines, Workers& workers);
-  void be_rest(Arrival& arrival) const;
+  static void be_rest(Arrival& arrival, std::string_view rest);
 
   LineOptions options_;
   std::string name_;
@@ -51,9 +51,9 @@ class LineRecords final : public Source {
   RecordReader reader_;
   std::vector<RecordReader> readers_;  // copies, for each thread its own
   std::uint64_t line_ = 0;
-  std::uint64_t known_ = 0;  // lines of a replay to be passed over
-  bool within_line_ =
-      false;  // the next is the rest of the last one, which had no end when it was taken
+  std::uint64_t known_ = 0;   // lines of a replay to be passed over
+  std::uint64_t cut_ = 0;     // so much of the last of them was there when it was taken; 0: all
+  bool within_line_ = false;  // the next line is the rest of the last one, which had no end then
 };
 
 }  // namespace kalstream

@@ -103,6 +103,7 @@ bool LineSource::take_line() {
     const std::size_t length = (whole ? end : buffer_.size()) - at_;
     if (!skipping_) line_.assign(buffer_, at_, std::min(length, longest_ + 1));
     skipping_ = false;
+    cut_ = whole ? 0 : length;
     place_.offset += length + (whole ? 1 : 0);
     at_ += length + (whole ? 1 : 0);
     scanned_ = at_;

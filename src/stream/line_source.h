@@ -52,6 +52,9 @@ class LineSource {
   /// that somebody was still writing. The next line is the rest of it.
   bool goes_on_within_line() const { return within_line_; }
 
+  /// Length of the last line, if a pipe ended within it; else 0.
+  std::uint64_t cut() const { return is_file_ ? 0 : cut_; }
+
  private:
   bool take_line();
   bool refill();
@@ -74,6 +77,7 @@ class LineSource {
   bool skipping_ = false;    // the rest of a line too long
   bool ended_ = false;
   bool within_line_ = false;
+  std::uint64_t cut_ = 0;
   std::string line_;
   std::string left_over_;  // of a file that was renamed: its last line, without an end
   std::chrono::steady_clock::time_point asked_ = std::chrono::steady_clock::now();

@@ -718,26 +718,40 @@ TEST_F(StreamTest, StartsWithALearnerThatRunHasSaved) {
 }
 
 // A last line without an end is a line. Whether it was cut shows when the stream goes on: what it
-// has more then is told, and does not become a line of its own.
+// has more then is told, and does not become a line of its own. So it is of a file, and of a pipe
+// that begins anew.
 TEST_F(StreamTest, ALastLineWithoutAnEndIsTakenOnce) {
   const std::string cut = "a,target\n1,10\n2,20\n3,51";
-  for (const auto& [later, answers, told] :
-       std::vector<std::tuple<std::string, std::string, bool>>{{"", "", false},
-                                                               {"\n", "", false},
-                                                               {"\r\n4,5\n", "4,,learnt,5,", false},
-                                                               {"7.5\n4,5\n", "4,,learnt,5,", true},
-                                                               {"7.5", "", true}}) {
-    const std::string state = "s.kal";
-    for (const char* end : {"", ".previous"}) std::filesystem::remove(work_.path(state + end));
-    const std::string arguments = "--learner rls --checkpoint " + state;
-    const Ran first = run(arguments, cut);
-    EXPECT_NE(first.out.find("3,,learnt,51,"), std::string::npos) << first.out << first.err;
-    const Ran second = run(arguments + " --resume", cut + later);
-    EXPECT_THAT(second.out, StartsWith(answers)) << later;
-    EXPECT_EQ(second.out.empty(), answers.empty()) << second.out;
-    EXPECT_EQ(second.err.find("4: the line had no end yet") != std::string::npos, told)
-        << second.err;
-  }
+  const auto run_pipe = [this](const std::string& arguments, const std::string& input) -> Ran {
+    Process process(work_.path("."), command(arguments + " --resume --replay"));
+    process.write(input);
+    process.end_input();
+    const std::string out = process.rest();
+    return {process.wait(), out, take_errors()};
+  };
+  for (const bool pipe : {false, true})
+    for (const auto& [later, answers, told] :
+         std::vector<std::tuple<std::string, std::string, bool>>{
+             {"", "", false},
+             {"\n", "", false},
+             {"\r\n4,5\n", "4,,learnt,5,", false},
+             {"7.5\n4,5\n", "4,,learnt,5,", true},
+             {"7.5", "", true}}) {
+      SCOPED_TRACE((pipe ? "pipe, " : "file, ") + later);
+      const auto take = [&](const std::string& arguments, const std::string& input) {
+        return pipe ? run_pipe(arguments, input) : run(arguments, input);
+      };
+      const std::string state = "s.kal";
+      for (const char* end : {"", ".previous"}) std::filesystem::remove(work_.path(state + end));
+      const std::string arguments = "--learner rls --checkpoint " + state;
+      const Ran first = take(arguments, cut);
+      EXPECT_NE(first.out.find("3,,learnt,51,"), std::string::npos) << first.out << first.err;
+      const Ran second = take(arguments + (pipe ? "" : " --resume"), cut + later);
+      EXPECT_THAT(second.out, StartsWith(answers));
+      EXPECT_EQ(second.out.empty(), answers.empty()) << second.out;
+      EXPECT_EQ(second.err.find(": the line had no end yet") != std::string::npos, told)
+          << second.err;
+    }
 }
 
 TEST_F(StreamTest, CsvHasOneHeaderHoweverOftenItGoesOn) {

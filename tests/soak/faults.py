@@ -6,11 +6,12 @@ Each life of a stream ends in the same way as one that was never troubled: every
 one; what was learnt is the same to the bit; no file is left behind. Of a changed bit: no sample is lost but those of
 the request that it hit, and that is told. Needs strace.
 
-  tests/soak/faults.py build/release/kalstream [--kills 1000] [--flips 500] [--seed 1] [--only kills|calls|flips]
+  tests/soak/faults.py build/release/kalstream [--kills 2000] [--flips 500] [--seed 1] [--only kills|calls|flips]
 """
 
 import argparse
 import collections
+import http.client
 import json
 import math
 import os
@@ -22,6 +23,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -220,9 +222,9 @@ class Server:
         request = urllib.request.Request(self.url + path, data, {"Content-Type": kind}, method=method)
         try:
             with urllib.request.urlopen(request) as answer:
-                return answer.status, answer.read().decode()
+                return answer.status, answer.read().decode(errors="replace")
         except urllib.error.HTTPError as error:
-            return error.code, error.read().decode()
+            return error.code, error.read().decode(errors="replace")
 
     def samples(self, name, first, last):
         lines = "".join(lines_of(last).splitlines(keepends=True)[first:last])
@@ -233,11 +235,98 @@ class Server:
         self.said += self.process.communicate()[1]
 
 
+STREAMS = {"plain": "{}", "keyed": '{"key":"k"}', "auto": '{"learner":"auto","experts":2}'}
+
+
+class Client(threading.Thread):
+    """Sends the samples of one stream, a few in each request, until the server is gone or all are sent."""
+
+    def __init__(self, server, name, lines, rng):
+        super().__init__()
+        self.server, self.name, self.lines, self.rng = server, name, lines, random.Random(rng.random())
+        self.answers = {}
+        self.acknowledged = 0
+
+    def run(self):
+        try:
+            status, text = self.server.ask("GET", f"api/v1/streams/{self.name}")
+            at = json.loads(text)["samples"] if status == 200 else 0
+            while at < len(self.lines):
+                several = self.rng.randint(1, 5)
+                status, text = self.server.ask(
+                    "POST", f"api/v1/streams/{self.name}/samples", "".join(self.lines[at : at + several])
+                )
+                if status != 200:
+                    sys.exit(f"serve, {self.name}: {status} {text}")
+                for line in text.splitlines():
+                    self.answers[json.loads(line)["id"]] = line
+                at += several
+                self.acknowledged = min(at, len(self.lines))
+        except (OSError, http.client.HTTPException):  # killed
+            pass
+
+
+def kill_server(program, kills, rng, folder):
+    """A server that is killed again and again while clients send samples: none that was answered is lost, none is
+    learnt twice, and what is learnt is what a server learns that was never killed."""
+    lines = lines_of(3000).splitlines(keepends=True)
+
+    def take_all(store, most_kills):
+        answers = {name: {} for name in STREAMS}
+        known = dict.fromkeys(STREAMS, 0)
+        killed = 0
+        while True:
+            server = Server(program, store)
+            for name, options in STREAMS.items():
+                server.ask("PUT", f"api/v1/streams/{name}", options, "application/json")
+                samples = json.loads(server.ask("GET", f"api/v1/streams/{name}")[1])["samples"]
+                if not known[name] <= samples <= known[name] + 5:
+                    sys.exit(f"serve, {name}: {known[name]} samples were answered, {samples} are there")
+                known[name] = samples
+            clients = [Client(server, name, lines, rng) for name in STREAMS]
+            for client in clients:
+                client.start()
+            if killed < most_kills:
+                clients[0].join(rng.uniform(0, 0.25))
+                server.end(signal.SIGKILL)
+                killed += 1
+            for client in clients:
+                client.join()
+                for sample, text in client.answers.items():
+                    if answers[client.name].setdefault(sample, text) != text:
+                        sys.exit(f"serve, {client.name}: sample {sample} has two answers")
+                known[client.name] = max(known[client.name], client.acknowledged)
+            if all(n == len(lines) for n in known.values()):
+                break
+        if server.process.poll() is not None:
+            server = Server(program, store)
+        states = {
+            name: server.ask("GET", f"api/v1/streams/{name}/snapshot" + ("?key=key%201" if name == "keyed" else ""))
+            for name in STREAMS
+        }
+        server.end(signal.SIGTERM)
+        return answers, states, killed
+
+    sound, states, _ = take_all(folder / "sound", 0)
+    killed = lives = 0
+    while killed < kills:
+        store = folder / f"life-{lives}"
+        answers, kept, n = take_all(store, kills - killed)
+        killed += n
+        lives += 1
+        for name in STREAMS:
+            wrong = [s for s, text in answers[name].items() if sound[name][s] != text]
+            if wrong or kept[name] != states[name]:
+                sys.exit(f"serve, {name}, after {killed} kills: differs; samples {wrong[:10]}")
+        subprocess.run(["rm", "-rf", str(store)], check=True)
+    print(f"serve: {killed} kills in {lives} lives of {len(STREAMS)} streams of {len(lines)}: nothing lost", flush=True)
+
+
 def flip_bits(program, flips, rng, folder):
     """A store that was killed, with one bit of one file another: what the next server makes of it."""
     whole, store, size, requests = folder / "whole", folder / "store", 5, 60
     server = Server(program, whole)
-    options = {"plain": "{}", "keyed": '{"key":"k"}', "auto": '{"learner":"auto","experts":2}'}
+    options = STREAMS
     for name, of in options.items():
         server.ask("PUT", f"api/v1/streams/{name}", of, "application/json")
     for k in range(requests):
@@ -287,12 +376,12 @@ def flip_bits(program, flips, rng, folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program")
-    parser.add_argument("--kills", type=int, default=1000, help="in all")
+    parser.add_argument("--kills", type=int, default=2000, help="in all")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--flips", type=int, default=500, help="of one bit each")
     parser.add_argument("--only", choices=["kills", "calls", "flips"])
     parser.add_argument(
-        "--kinds", nargs="+", default=["file", "folder", "jobs", "pipe", "follow"], help="of streams"
+        "--kinds", nargs="+", default=["serve", "file", "folder", "jobs", "pipe", "follow"], help="of doors and streams"
     )
     options = parser.parse_args()
     program = os.path.abspath(options.program)
@@ -302,12 +391,17 @@ def main():
         with tempfile.TemporaryDirectory() as folder:
             flip_bits(program, options.flips, rng, pathlib.Path(folder))
     for k, kind in enumerate(kinds):
+        begin = time.monotonic()
         with tempfile.TemporaryDirectory() as folder:
             if options.only != "calls":
                 kills = (options.kills * (k + 1)) // len(kinds) - (options.kills * k) // len(kinds)
-                kill_at_random(Stream(program, kind, 4000, 50, folder), kills, rng)
+                if kind == "serve":
+                    kill_server(program, kills, rng, pathlib.Path(folder))
+                else:
+                    kill_at_random(Stream(program, kind, 4000, 50, folder), kills, rng)
+                print(f"{kind}: {time.monotonic() - begin:.0f} s", flush=True)
         with tempfile.TemporaryDirectory() as folder:
-            if options.only != "kills" and kind != "follow":  # which has no end
+            if options.only != "kills" and kind not in ("serve", "follow"):  # which have no end
                 fail_every_call(Stream(program, kind, 12, 4, folder), pathlib.Path(folder))
 
 
