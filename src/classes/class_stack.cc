@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
+#include "classes/class_mixture.h"
 #include "core/finite.h"
 #include "core/least_squares.h"
 
@@ -26,14 +28,21 @@ void ClassStack::set_sizes(std::size_t classes) {
 }
 
 void ClassStack::widen(std::size_t classes) {
-  const std::vector<double> theta = theta_;
-  const std::vector<double> P = P_;
-  const std::size_t n = size();
+  const ClassStack narrower = *this;
   set_sizes(classes);
+  std::vector<std::size_t> same(features());
+  std::iota(same.begin(), same.end(), 0);
+  go_on_from(narrower, same);
+}
+
+void ClassStack::go_on_from(const ClassStack& narrower, std::span<const std::size_t> from) {
   reset();
   for (std::size_t i = 0; i < features(); ++i) {
-    theta_[i] = theta[i];
-    for (std::size_t j = 0; j < features(); ++j) P_[i * size() + j] = P[i * n + j];
+    if (from[i] == ClassMixture::nobody) continue;
+    theta_[i] = narrower.theta_[from[i]];
+    for (std::size_t j = 0; j < features(); ++j)
+      if (from[j] != ClassMixture::nobody)
+        P_[i * size() + j] = narrower.P_[from[i] * narrower.size() + from[j]];
   }
 }
 

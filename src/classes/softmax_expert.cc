@@ -1,0 +1,117 @@
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "classes/class_experts.h"
+#include "classes/probabilities.h"
+#include "core/finite.h"
+#include "core/least_squares.h"
+
+namespace kalstream {
+namespace {
+
+/// Logistic regression of many classes, p = softmax(W [1 ; x]), with one covariance P for the weights
+/// of every class: a step costs n² + nK of n inputs and K classes, where a covariance for each row
+/// of weights costs K²n².
+///
+///     h = 2 max p_k(1 − p_k), at least (1 − p_y)/2;   g = P√h x,  S = h xᵀPx + 1
+///     W_k ← W_k + P x ([y = k] − p_k)/S,   P ← P − ggᵀ/S + qI
+///
+/// h is no less than any eigenvalue of the curvature diag p − ppᵀ (Gershgorin), and between here and
+/// the sample's own optimum it is at most ½ (Böhning 1992).
+class SoftmaxExpert final : public ClassExpert {
+ public:
+  SoftmaxExpert(std::size_t inputs, std::size_t classes, const SoftmaxPlan& plan)
+      : plan_(plan),
+        inputs_(inputs),
+        classes_(classes),
+        x_(inputs + 1, 1.0),
+        weights_(classes * x_.size()),
+        P_(x_.size() * x_.size()),
+        g_(x_.size()),
+        p_(classes) {
+    reset();
+  }
+
+  void predict(const ClassMoment& now, const ClassPast&, std::span<double> p) override {
+    std::ranges::copy(now.seen.first(inputs_), x_.begin());
+    say(p);
+  }
+  void learn(const ClassMoment& now, const ClassPast&, std::size_t y) override {
+    std::ranges::copy(now.seen.first(inputs_), x_.begin());
+    learn(y);
+  }
+  void start_over(const ClassPast& past) override {
+    reset();
+    for (std::size_t age = past.memory.size(); age > 0; --age) {
+      const std::size_t at = past.memory.place(age);
+      see_inputs(past.scale, past.memory.x(at), std::span(x_).first(inputs_));
+      learn(past.memory.label(at));
+    }
+  }
+  void widen(std::size_t classes) override {
+    classes_ = classes;
+    weights_.resize(classes * x_.size(), 0.0);
+    p_.resize(classes);
+  }
+  std::unique_ptr<ClassExpert> clone() const override {
+    return std::make_unique<SoftmaxExpert>(*this);
+  }
+  void reset() override {
+    std::ranges::fill(weights_, 0.0);
+    std::ranges::fill(P_, 0.0);
+    for (std::size_t i = 0; i < x_.size(); ++i) P_[i * x_.size() + i] = plan_.variance;
+  }
+  void exchange(Archive& archive) override {
+    archive.numbers(weights_);
+    archive.numbers(P_);
+  }
+
+ private:
+  void say(std::span<double> p) const {
+    const std::size_t n = x_.size();
+    for (std::size_t k = 0; k < classes_; ++k) {
+      double z = 0;
+      for (std::size_t i = 0; i < n; ++i) z += weights_[k * n + i] * x_[i];
+      p[k] = z;
+    }
+    softmax(p);
+  }
+  void learn(std::size_t y) {
+    const std::size_t n = x_.size();
+    say(p_);
+    double h = (1 - p_[y]) / 2;
+    for (const double p : p_) h = std::max(h, 2 * p * (1 - p));
+    for (double& x : x_) x *= std::sqrt(h);
+    const double S = gain(P_, x_, g_);
+    const double step = 1 / (S * std::sqrt(h));
+    for (double& x : x_) x /= std::sqrt(h);
+    if (!(S >= 1) || !(h > least_curvature)) return;
+    for (std::size_t k = 0; k < classes_; ++k) {
+      const double e = ((k == y ? 1 : 0) - p_[k]) * step;
+      for (std::size_t i = 0; i < n; ++i) weights_[k * n + i] += g_[i] * e;
+    }
+    downdate(P_, g_, S);
+    for (std::size_t i = 0; i < n; ++i) P_[i * n + i] += plan_.process_noise;
+    if (!all_usable(weights_)) reset();
+  }
+
+  static constexpr double least_curvature = 1e-12;
+
+  SoftmaxPlan plan_;
+  std::size_t inputs_;
+  std::size_t classes_;
+  std::vector<double> x_;  // inputs, 1
+  std::vector<double> weights_;  // class × the same
+  std::vector<double> P_;
+  std::vector<double> g_;
+  std::vector<double> p_;
+};
+
+}  // namespace
+
+OwnedExpert make_class_expert(const SoftmaxPlan& plan, std::size_t inputs, std::size_t classes) {
+  return std::make_unique<SoftmaxExpert>(inputs, classes, plan);
+}
+
+}  // namespace kalstream
