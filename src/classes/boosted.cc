@@ -12,9 +12,7 @@ namespace {
 class Boosted final : public ClassExpert {
  public:
   Boosted(std::size_t inputs, std::size_t classes, const BoostingPlan& plan)
-      : inputs_(inputs), boosting_(make(inputs, classes, plan)) {
-    set_classes(classes);
-  }
+      : boosting_(inputs, classes == 2 ? 1 : classes, plan), score_(boosting_.outputs()), p_(classes) {}
 
   void predict(const ClassMoment& now, const ClassPast&, std::span<double> p) override {
     boosting_.score(now.x, score_);
@@ -27,10 +25,8 @@ class Boosted final : public ClassExpert {
     boosting_.learn(window, window.place(0), score_);
   }
 
-  void widen(std::size_t classes) override {
-    boosting_ = make(inputs_, classes, boosting_.plan());
-    set_classes(classes);
-  }
+  // With more classes the trees begin anew, with the scale they stay.
+  bool starts_over() const override { return true; }
   std::unique_ptr<ClassExpert> clone() const override { return std::make_unique<Boosted>(*this); }
   void reset() override { boosting_.reset(); }
   void exchange(Archive& archive) override { boosting_.exchange(archive); }
@@ -73,13 +69,6 @@ class Boosted final : public ClassExpert {
     std::size_t most_;
   };
 
-  static Boosting make(std::size_t inputs, std::size_t classes, const BoostingPlan& plan) {
-    return {inputs, classes == 2 ? 1 : classes, plan};
-  }
-  void set_classes(std::size_t classes) {
-    score_.assign(boosting_.outputs(), 0.0);
-    p_.assign(classes, 0.0);
-  }
   void to_probabilities(std::span<const double> score, std::span<double> p) const {
     if (score.size() == 1) {
       p[1] = 1 / (1 + std::exp(-score[0]));
@@ -90,7 +79,6 @@ class Boosted final : public ClassExpert {
     }
   }
 
-  std::size_t inputs_;
   Boosting boosting_;
   std::vector<double> score_;
   std::vector<double> p_;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t smallest_window = 10;   // rows for a tree
 constexpr std::uint64_t most_at_once = 4;     // trees fitted with one sample
-constexpr std::uint64_t trees_of_a_draw = 3;  // that have the same thresholds
+constexpr std::uint64_t trees_of_a_draw = 3;  // with the same thresholds, of a full window
 constexpr std::size_t projections = 4;        // of the gradients of more outputs than that
 
 // Numbers that live no longer than one tree: shared by all models of a thread.
@@ -66,7 +66,8 @@ void Boosting::draw_thresholds(const Rows& rows, Rng& rng) {
 
 void Boosting::replace_oldest(const Rows& rows) {
   Rng rng(plan_.seed ^ (fitted_ << 20));
-  if (fitted_ % trees_of_a_draw == 0) draw_thresholds(rows, rng);
+  const bool is_full = rows.size() == plan_.window;
+  if (!is_full || fitted_ % trees_of_a_draw == 0) draw_thresholds(rows, rng);
   const auto tree = static_cast<std::size_t>(fitted_++ % plan_.trees);
   const std::size_t size = rows.size();
   const std::size_t n_k = outputs();
