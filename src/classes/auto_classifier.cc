@@ -324,8 +324,15 @@ Footprint footprint_of_classifier(const Auto& options, const NetworkOptions& net
       total.bytes += one.bytes;
       total.learnt_bytes += one.learnt_bytes;
     } else if (const auto* boosted = std::get_if<BoostingPlan>(&plan.what)) {
-      numbers += static_cast<double>(boosted->window) * (2 + 2 * classes) +
-                 ClassMemory::capacity * classes;
+      numbers += static_cast<double>(boosted->window) * (classes + n / sizeof(double)) +
+                 static_cast<double>(boosted->trees * boosted->leaves) * (classes + 2);
+    } else if (const auto* kernel = std::get_if<Kernel>(&plan.what)) {
+      const auto centres = static_cast<double>(kernel->centres);
+      numbers += static_cast<double>(kernel->memory) * (n + classes) / 2 +
+                 2 * centres * (centres + n + classes);
+    } else if (const auto* softmax = std::get_if<SoftmaxPlan>(&plan.what)) {
+      const double size = n + static_cast<double>(softmax->lags) * classes + 1;
+      numbers += size * (size + classes);
     } else if (std::holds_alternative<BayesPlan>(plan.what)) {
       numbers += 18 * n * classes;
     }

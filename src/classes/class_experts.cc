@@ -110,10 +110,13 @@ std::vector<ClassExpertPlan> plan_class_experts(const Auto& options,
   if (has_networks) {
     add("linear-recent", {.process_noise = 1e-3});
     add("linear-lag2", {.lags = 2, .process_noise = 1e-5});
-  } else if (has_inputs) {
-    const double forgetting = 1e-3 / static_cast<double>(network.inputs);
-    list.push_back({"softmax", SoftmaxPlan{}});
-    list.push_back({"softmax-recent", SoftmaxPlan{.process_noise = forgetting}});
+  } else {
+    if (has_inputs) {
+      const double forgetting = 1e-3 / static_cast<double>(network.inputs);
+      list.push_back({"softmax", SoftmaxPlan{}});
+      list.push_back({"softmax-recent", SoftmaxPlan{.process_noise = forgetting}});
+    }
+    list.push_back({"softmax-lag2", SoftmaxPlan{.lags = 2}});
   }
   if (has_inputs) {
     const std::uint64_t seed = network.seed * 1000;

@@ -26,6 +26,7 @@ struct ClassNetworkPlan {
 struct SoftmaxPlan {
   double variance = 4;  ///< of a weight beforehand
   double process_noise = 0;
+  std::size_t lags = 0;  ///< classes before that it sees
 };
 
 /// The classes of the most similar samples in memory.

@@ -9,6 +9,13 @@
 #include "core/least_squares.h"
 
 namespace kalstream {
+namespace {
+
+// Squared length of a row of H' below which it is left out: a class that is as good as impossible
+// tells nothing of the weights.
+constexpr double least_information = 0.005;
+
+}  // namespace
 
 ClassStack::ClassStack(std::size_t classes, const Plan& plan)
     : classes_(classes), plan_(plan), loss_({.kind = Loss::Kind::cross_entropy}, outputs()) {
@@ -91,6 +98,7 @@ void ClassStack::learn(std::size_t y) {
   std::copy(theta_.begin(), theta_.end(), before_.begin());
   for (std::size_t k = 0; k < outputs(); ++k) {
     const std::span<const double> h(&H_white_[k * n], n);
+    if (std::inner_product(h.begin(), h.end(), h.begin(), 0.0) < least_information) continue;
     double e = e_white_[k];
     for (std::size_t i = 0; i < n; ++i) e -= h[i] * (theta_[i] - before_[i]);
     const double S = gain(P_, h, Ph_);

@@ -25,7 +25,7 @@ class SoftmaxExpert final : public ClassExpert {
       : plan_(plan),
         inputs_(inputs),
         classes_(classes),
-        x_(inputs + 1, 1.0),
+        x_(inputs + plan.lags * LabelCode{classes}.size() + 1, 1.0),
         weights_(classes * x_.size()),
         P_(x_.size() * x_.size()),
         g_(x_.size()),
@@ -34,11 +34,11 @@ class SoftmaxExpert final : public ClassExpert {
   }
 
   void predict(const ClassMoment& now, const ClassPast&, std::span<double> p) override {
-    std::ranges::copy(now.seen.first(inputs_), x_.begin());
+    std::ranges::copy(view(now), x_.begin());
     say(p);
   }
   void learn(const ClassMoment& now, const ClassPast&, std::size_t y) override {
-    std::ranges::copy(now.seen.first(inputs_), x_.begin());
+    std::ranges::copy(view(now), x_.begin());
     learn(y);
   }
   void start_over(const ClassPast& past) override {
@@ -46,14 +46,16 @@ class SoftmaxExpert final : public ClassExpert {
     for (std::size_t age = past.memory.size(); age > 0; --age) {
       const std::size_t at = past.memory.place(age);
       see_inputs(past.scale, past.memory.x(at), std::span(x_).first(inputs_));
+      const LabelCode code{classes_};
+      for (std::size_t lag = 1; lag <= plan_.lags; ++lag) {
+        const bool is_known = age + lag <= past.memory.size();
+        code.write(is_known ? past.memory.label(past.memory.place(age + lag)) : no_class,
+                   std::span(x_).subspan(inputs_ + (lag - 1) * code.size(), code.size()));
+      }
       learn(past.memory.label(at));
     }
   }
-  void widen(std::size_t classes) override {
-    classes_ = classes;
-    weights_.resize(classes * x_.size(), 0.0);
-    p_.resize(classes);
-  }
+  bool starts_over() const override { return true; }
   std::unique_ptr<ClassExpert> clone() const override {
     return std::make_unique<SoftmaxExpert>(*this);
   }
@@ -68,6 +70,9 @@ class SoftmaxExpert final : public ClassExpert {
   }
 
  private:
+  std::span<const double> view(const ClassMoment& now) const {
+    return now.seen.first(x_.size() - 1);
+  }
   void say(std::span<double> p) const {
     const std::size_t n = x_.size();
     for (std::size_t k = 0; k < classes_; ++k) {
@@ -101,7 +106,7 @@ class SoftmaxExpert final : public ClassExpert {
   SoftmaxPlan plan_;
   std::size_t inputs_;
   std::size_t classes_;
-  std::vector<double> x_;  // inputs, 1
+  std::vector<double> x_;        // inputs, classes before, 1
   std::vector<double> weights_;  // class × the same
   std::vector<double> P_;
   std::vector<double> g_;

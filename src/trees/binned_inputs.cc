@@ -13,15 +13,12 @@ BinnedInputs::BinnedInputs(std::size_t inputs, std::size_t places)
   std::iota(inputs_.begin(), inputs_.end(), 0);
 }
 
-// None of them twice.
+// Each set of them is as probable as any other.
 void BinnedInputs::choose_inputs(Rng& rng) {
   if (all_inputs_ <= most) return;
-  std::vector<std::size_t> all(all_inputs_);
-  std::iota(all.begin(), all.end(), 0);
-  for (std::size_t f = 0; f < size(); ++f) {
-    std::swap(all[f], all[f + static_cast<std::size_t>(rng.below(all_inputs_ - f))]);
-    inputs_[f] = all[f];
-  }
+  std::size_t chosen = 0;
+  for (std::size_t i = 0; chosen < size(); ++i)
+    if (rng.below(all_inputs_ - i) < size() - chosen) inputs_[chosen++] = i;
 }
 
 // Each is half way to the next, so that values between two of them are on the side of the nearer.

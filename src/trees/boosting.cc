@@ -1,9 +1,7 @@
 #include "trees/boosting.h"
 
 #include <algorithm>
-#include <cmath>
 
-#include "core/rng.h"
 #include "trees/tree_grower.h"
 
 namespace kalstream {
@@ -11,15 +9,23 @@ namespace {
 
 constexpr std::size_t smallest_window = 10;   // rows for a tree
 constexpr std::uint64_t most_at_once = 4;     // trees fitted with one sample
+constexpr std::uint64_t most_waited = 64;     // samples that trees are made up for
 constexpr std::uint64_t trees_of_a_draw = 3;  // with the same thresholds, of a full window
-constexpr std::size_t projections = 4;        // of the gradients of more outputs than that
+constexpr std::size_t most_gradients = 4;     // that the questions of a tree are chosen by
 
 // Numbers that live no longer than one tree: shared by all models of a thread.
 struct Scratch {
-  std::vector<double> gradients;    // place × output
-  std::vector<double> curvatures;   // the same
-  std::vector<double> projection;   // output × gradient of the grower
-  std::vector<double> numerator;    // of a leaf, for each output
+  void reserve(std::size_t places, std::size_t outputs) {
+    for (auto* v : {&gradients, &curvatures})
+      if (v->size() < places * outputs) v->resize(places * outputs);
+    for (auto* v : {&numerator, &denominator}) v->reserve(outputs);
+    signs.reserve(outputs * most_gradients);
+  }
+
+  std::vector<double> gradients;   // place × output
+  std::vector<double> curvatures;  // the same
+  std::vector<double> signs;       // output × gradient that the grower sees
+  std::vector<double> numerator;   // of a leaf, for each output
   std::vector<double> denominator;
 };
 
@@ -32,24 +38,26 @@ Scratch& scratch() {
 
 Boosting::Boosting(std::size_t inputs, std::size_t outputs, const BoostingPlan& plan)
     : plan_(plan),
-      inputs_(inputs),
       binned_(inputs, plan.window),
       forest_(inputs, plan.trees, plan.leaves, outputs),
-      scores_(plan.window * outputs) {}
+      scores_(plan.window * outputs) {
+  scratch().reserve(plan.window, outputs);
+  TreeGrower::of_thread().reserve(plan.window, gradients(), binned_.size(), plan.leaves);
+}
+
+std::size_t Boosting::gradients() const { return std::min(outputs(), most_gradients); }
 
 void Boosting::learn(const Rows& rows, std::size_t place, std::span<const double> score) {
   std::ranges::copy(score, score_of(place).begin());
   binned_.set(place, rows.x(place));
   const std::size_t size = rows.size();
-  if (inputs_ == 0 || size < smallest_window) return;
-  // A young window grows by as much between two trees as it will later move on; there are several
-  // trees with each sample then.
-  // Time is counted in parts, of which a tree has as many as `every` × the rows.
-  const std::uint64_t part = plan_.every * size;
-  since_ += plan_.window;
-  since_ = std::min<std::uint64_t>(since_, 64*plan_.window);
-  for (std::uint64_t t = 0; t < most_at_once && since_ >= part; ++t) {
-    since_ -= part;
+  if (binned_.size() == 0 || size < smallest_window) return;
+  // Between two trees a full window moves on by `every` rows, a young one by so much less as it is
+  // smaller: there may be several trees with one sample then.
+  const std::uint64_t pause = plan_.every * size;
+  waited_ = std::min(waited_ + plan_.window, most_waited * plan_.window);
+  for (std::uint64_t t = 0; t < most_at_once && waited_ >= pause; ++t) {
+    waited_ -= pause;
     replace_oldest(rows);
   }
 }
@@ -69,63 +77,83 @@ void Boosting::replace_oldest(const Rows& rows) {
   const bool is_full = rows.size() == plan_.window;
   if (!is_full || fitted_ % trees_of_a_draw == 0) draw_thresholds(rows, rng);
   const auto tree = static_cast<std::size_t>(fitted_++ % plan_.trees);
-  const std::size_t size = rows.size();
-  const std::size_t n_k = outputs();
-  const std::size_t gradients = std::min(n_k, projections);
+  scratch().reserve(plan_.window, outputs());
+  take_out(tree, rows);
+  show_slopes(rows, rng);
+  TreeGrower::of_thread().grow(binned_, plan_.prior, plan_.least, forest_.nodes(tree));
+  set_values(tree);
+}
+
+// What the other trees leave of every row's loss: its gradients and curvatures.
+void Boosting::take_out(std::size_t tree, const Rows& rows) {
   Scratch& s = scratch();
-  if (n_k > gradients) {
-    s.projection.resize(n_k * gradients);
-    for (double& v : s.projection) v = rng.below(2) == 0 ? -1.0 : 1.0;
-  }
-  s.gradients.resize(std::max(s.gradients.size(), plan_.window * n_k));
-  s.curvatures.resize(s.gradients.size());
-  TreeGrower& grower = TreeGrower::of_thread();
-  grower.start(plan_.window, gradients);
-  for (std::size_t r = 0; r < size; ++r) {
+  const std::size_t n = outputs();
+  for (std::size_t r = 0; r < rows.size(); ++r) {
     const std::size_t place = rows.place(r);
     const auto score = score_of(place);
     const auto old = forest_.values(tree, forest_.leaf_of(tree, rows.x(place)));
-    for (std::size_t k = 0; k < n_k; ++k) score[k] -= old[k];
-    const auto gradient = std::span(s.gradients).subspan(place * n_k, n_k);
-    const auto curvature = std::span(s.curvatures).subspan(place * n_k, n_k);
-    rows.slopes(place, score, gradient, curvature);
+    for (std::size_t k = 0; k < n; ++k) score[k] -= old[k];
+    rows.slopes(place, score, std::span(s.gradients).subspan(place * n, n),
+                std::span(s.curvatures).subspan(place * n, n));
+  }
+}
+
+// The grower sees the gradients of all outputs, or random sums of them; and the largest curvature.
+void Boosting::show_slopes(const Rows& rows, Rng& rng) {
+  Scratch& s = scratch();
+  const std::size_t n = outputs();
+  const std::size_t shown = gradients();
+  s.signs.clear();
+  if (n > shown)
+    for (std::size_t k = 0; k < n * shown; ++k) s.signs.push_back(rng.below(2) == 0 ? -1 : 1);
+  TreeGrower& grower = TreeGrower::of_thread();
+  grower.start(plan_.window, shown);
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    const std::size_t place = rows.place(r);
+    const double* const gradient = &s.gradients[place * n];
+    const double* const curvature = &s.curvatures[place * n];
     const auto slope = grower.add(place);
-    slope[gradients] = std::ranges::max(curvature);
-    if (n_k == gradients) {
-      std::ranges::copy(gradient, slope.begin());
+    slope[shown] = *std::max_element(curvature, curvature + n);
+    if (n == shown) {
+      std::copy_n(gradient, n, slope.begin());
       continue;
     }
-    std::fill_n(slope.begin(), gradients, 0.0);
-    for (std::size_t k = 0; k < n_k; ++k)
-      for (std::size_t g = 0; g < gradients; ++g)
-        slope[g] += gradient[k] * s.projection[k * gradients + g];
+    std::fill_n(slope.begin(), shown, 0.0);
+    for (std::size_t k = 0; k < n; ++k)
+      for (std::size_t g = 0; g < shown; ++g) slope[g] += gradient[k] * s.signs[k * shown + g];
   }
-  grower.grow(binned_, plan_.prior, plan_.least, forest_.nodes(tree));
+}
+
+// The Newton step in every leaf, by which the rows' scores move.
+void Boosting::set_values(std::size_t tree) {
+  Scratch& s = scratch();
+  const TreeGrower& grower = TreeGrower::of_thread();
+  const std::size_t n = outputs();
   for (std::size_t leaf = 0; leaf < plan_.leaves; ++leaf) {
-    s.numerator.assign(n_k, 0.0);
-    s.denominator.assign(n_k, plan_.prior);
+    s.numerator.assign(n, 0.0);
+    s.denominator.assign(n, plan_.prior);
     for (const std::uint32_t place : grower.rows(leaf))
-      for (std::size_t k = 0; k < n_k; ++k) {
-        s.numerator[k] += s.gradients[place * n_k + k];
-        s.denominator[k] += s.curvatures[place * n_k + k];
+      for (std::size_t k = 0; k < n; ++k) {
+        s.numerator[k] += s.gradients[place * n + k];
+        s.denominator[k] += s.curvatures[place * n + k];
       }
     const auto values = forest_.values(tree, leaf);
-    for (std::size_t k = 0; k < n_k; ++k)
+    for (std::size_t k = 0; k < n; ++k)
       values[k] = plan_.rate * s.numerator[k] / s.denominator[k];
     for (const std::uint32_t place : grower.rows(leaf))
-      for (std::size_t k = 0; k < n_k; ++k) score_of(place)[k] += values[k];
+      for (std::size_t k = 0; k < n; ++k) score_of(place)[k] += values[k];
   }
 }
 
 void Boosting::reset() {
   forest_.reset();
   std::ranges::fill(scores_, 0.0);
-  fitted_ = since_ = 0;
+  fitted_ = waited_ = 0;
 }
 
 void Boosting::exchange(Archive& archive) {
   archive.count(fitted_);
-  archive.count(since_);
+  archive.count(waited_, most_waited * plan_.window);
   binned_.exchange(archive);
   forest_.exchange(archive);
   archive.run(scores_);

@@ -64,18 +64,21 @@ class Boosting {
   void exchange(Archive& archive);
 
  private:
+  std::size_t gradients() const;
   void draw_thresholds(const Rows& rows, Rng& rng);
   void replace_oldest(const Rows& rows);
+  void take_out(std::size_t tree, const Rows& rows);
+  void show_slopes(const Rows& rows, Rng& rng);
+  void set_values(std::size_t tree);
   std::span<double> score_of(std::size_t place) {
     return std::span(scores_).subspan(place * outputs(), outputs());
   }
 
   BoostingPlan plan_;
-  std::size_t inputs_;
   BinnedInputs binned_;
   Forest forest_;
   std::uint64_t fitted_ = 0;   // trees so far
-  std::uint64_t since_ = 0;    // samples since the last
+  std::uint64_t waited_ = 0;   // since the last, in parts of a sample of which there are `window`
   std::vector<double> scores_;  // of the rows in the window
 };
 

@@ -9,12 +9,22 @@ TreeGrower& TreeGrower::of_thread() {
   return one;
 }
 
+void TreeGrower::reserve(std::size_t places, std::size_t gradients, std::size_t inputs,
+                         std::size_t leaves) {
+  const auto grow_to = [](std::vector<double>& v, std::size_t size) {
+    if (v.size() < size) v.resize(size);
+  };
+  grow_to(slopes_, places * (gradients + 1));
+  grow_to(sums_, 3 * (gradients + 2));
+  grow_to(histograms_, leaves * inputs * BinnedInputs::bins * (gradients + 2));
+  order_.reserve(places);
+  leaves_.reserve(leaves);
+}
+
 void TreeGrower::start(std::size_t places, std::size_t gradients) {
   width_ = gradients + 1;
-  slopes_.resize(std::max(slopes_.size(), places * width_));
   order_.clear();
-  order_.reserve(places);
-  sums_.resize(3 * (width_ + 1));
+  reserve(places, gradients, 0, 0);
 }
 
 void TreeGrower::grow(const BinnedInputs& inputs, double prior, std::size_t least,
@@ -22,7 +32,7 @@ void TreeGrower::grow(const BinnedInputs& inputs, double prior, std::size_t leas
   inputs_ = &inputs;
   prior_ = prior;
   least_ = static_cast<double>(least);
-  histograms_.resize(std::max(histograms_.size(), (nodes.size() + 1) * histogram_size()));
+  reserve(0, width_ - 1, inputs.size(), nodes.size() + 1);
   std::ranges::fill(nodes, TreeNode{});
   leaves_.assign(1, {.first = 0, .last = order_.size(), .histogram = 0});
   fill_histogram(leaves_[0]);

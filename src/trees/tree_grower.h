@@ -25,7 +25,9 @@ class TreeGrower {
  public:
   static TreeGrower& of_thread();
 
-  /// Begins a tree from rows at places below `places`.
+  /// Makes room for trees of so many leaves, from rows at places below `places`.
+  void reserve(std::size_t places, std::size_t gradients, std::size_t inputs, std::size_t leaves);
+  /// Begins such a tree.
   void start(std::size_t places, std::size_t gradients);
   /// The row at this place takes part. Its gradients, then the curvature: for the caller to fill in.
   std::span<double> add(std::size_t place) {
