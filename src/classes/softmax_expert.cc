@@ -14,11 +14,12 @@ namespace {
 /// of every class: a step costs n² + nK of n inputs and K classes, where a covariance for each row
 /// of weights costs K²n².
 ///
-///     h = 2 max p_k(1 − p_k), at least (1 − p_y)/2;   g = P√h x,  S = h xᵀPx + 1
-///     W_k ← W_k + P x ([y = k] − p_k)/S,   P ← P − ggᵀ/S + qI
+///     e_k = [y = k] − p_k,  g = Px,  v = xᵀPx
+///     W_k ← W_k + g e_k/(1 + cv),   P ← P − ggᵀ/(v + 1/h) + qI
 ///
-/// h is no less than any eigenvalue of the curvature diag p − ppᵀ (Gershgorin), and between here and
-/// the sample's own optimum it is at most ½ (Böhning 1992).
+/// h = (1 − Σp²)/K is the curvature p_k(1 − p_k) of the loss, in the mean over the classes, and
+/// c = eᵀ(diag p − ppᵀ)e/eᵀe that along the error: larger where the sample contradicts p so much that
+/// the step would carry it beyond its own optimum.
 class SoftmaxExpert final : public ClassExpert {
  public:
   SoftmaxExpert(std::size_t inputs, std::size_t classes, const SoftmaxPlan& plan)
@@ -85,20 +86,35 @@ class SoftmaxExpert final : public ClassExpert {
   void learn(std::size_t y) {
     const std::size_t n = x_.size();
     say(p_);
-    double h = (1 - p_[y]) / 2;
-    for (const double p : p_) h = std::max(h, 2 * p * (1 - p));
-    for (double& x : x_) x *= std::sqrt(h);
-    const double S = gain(P_, x_, g_);
-    const double step = 1 / (S * std::sqrt(h));
-    for (double& x : x_) x /= std::sqrt(h);
-    if (!(S >= 1) || !(h > least_curvature)) return;
+    const double variance = gain(P_, x_, g_) - 1;
+    if (!(variance >= 0)) return;
+    const double step = 1 / (1 + curvature(y) * variance);
     for (std::size_t k = 0; k < classes_; ++k) {
       const double e = ((k == y ? 1 : 0) - p_[k]) * step;
       for (std::size_t i = 0; i < n; ++i) weights_[k * n + i] += g_[i] * e;
     }
-    downdate(P_, g_, S);
+    double h = 1;
+    for (const double p : p_) h -= p * p;
+    h /= static_cast<double>(classes_);
+    if (h > least_curvature) downdate(P_, g_, variance + 1 / h);
     for (std::size_t i = 0; i < n; ++i) P_[i * n + i] += plan_.process_noise;
     if (!all_usable(weights_)) reset();
+  }
+
+  // With a = (1 − p_y)/p_y a full step leads to where y has the odds e² : 1, as LossFunction has it.
+  double curvature(std::size_t y) const {
+    double mean = 0;
+    double squares = 0;
+    double length = 0;
+    for (std::size_t k = 0; k < classes_; ++k) {
+      const double e = (k == y ? 1 : 0) - p_[k];
+      mean += p_[k] * e;
+      squares += p_[k] * e * e;
+      length += e * e;
+    }
+    const double a = (1 - p_[y]) / std::max(p_[y], least_curvature);
+    const double growth = std::max(1.0, (1 + a) / (2 + std::log(std::max(a, 1.0))));
+    return growth * (squares - mean * mean) / std::max(length, least_curvature);
   }
 
   static constexpr double least_curvature = 1e-12;

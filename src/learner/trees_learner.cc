@@ -25,7 +25,7 @@ class TreesLearner::Window final : public Boosting::Rows {
               std::span<double> curvature) const override {
     const double* const d = &learner_.rows_[place * learner_.width() + learner_.inputs()];
     for (std::size_t k = 0; k < score.size(); ++k) {
-      gradient[k] = d[k] - score[k];
+      gradient[k] = d[k] - learner_.mean_[k] - score[k];
       curvature[k] = 1;
     }
   }
@@ -46,12 +46,14 @@ TreesLearner::TreesLearner(std::size_t inputs, std::size_t outputs, const Trees&
                  .rate = rule.rate,
                  .seed = seed}),
       rows_(rule.memory * (inputs + outputs)),
+      mean_(outputs),
       d_hat_(outputs),
       no_prediction_(outputs, std::numeric_limits<double>::quiet_NaN()) {}
 
 std::span<const double> TreesLearner::predict(std::span<const double> x) {
   if (x.size() != inputs_ || !all_usable(x)) return no_prediction_;
   boosting_.score(x, d_hat_);
+  for (std::size_t k = 0; k < outputs(); ++k) d_hat_[k] += mean_[k];
   return d_hat_;
 }
 
@@ -60,6 +62,8 @@ StepReport TreesLearner::learn(std::span<const double> x, std::span<const double
   if (x.size() != inputs_ || !all_usable(x) || d.size() != outputs() || !all_usable(d))
     return refusal(*this);
   const auto place = static_cast<std::size_t>(learnt_++ % memory_);
+  const auto known = static_cast<double>(std::min<std::uint64_t>(learnt_, memory_));
+  for (std::size_t k = 0; k < outputs(); ++k) mean_[k] += (d[k] - mean_[k]) / known;
   ++samples_;
   std::ranges::copy(d, std::ranges::copy(x, &rows_[place * width()]).out);
   boosting_.score(x, d_hat_);
@@ -76,6 +80,7 @@ StepReport TreesLearner::advance(std::span<const double> x) {
 void TreesLearner::reset() {
   boosting_.reset();
   samples_ = learnt_ = 0;
+  std::ranges::fill(mean_, 0.0);
 }
 
 // Only what is still remembered.
@@ -85,6 +90,7 @@ void TreesLearner::exchange(Archive& archive) {
   const Window window(*this);
   for (std::size_t place = 0; place < window.size(); ++place)
     archive.run(std::span(rows_).subspan(place * width(), width()), Archive::usable);
+  archive.run(mean_, Archive::usable);
   boosting_.exchange(archive);
 }
 

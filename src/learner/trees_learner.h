@@ -39,6 +39,7 @@ class TreesLearner final : public Learner {
   std::uint64_t samples_ = 0;
   std::uint64_t learnt_ = 0;  // of them, with a target
   std::vector<double> rows_;  // inputs, targets
+  std::vector<double> mean_;  // of the last targets, which trees are fitted to the deviations from
   std::vector<double> d_hat_;
   std::vector<double> no_prediction_;
 };

@@ -10,7 +10,13 @@ BinnedInputs::BinnedInputs(std::size_t inputs, std::size_t places)
       inputs_(std::min(inputs, most)),
       thresholds_(size() * thresholds),
       codes_(places * size()) {
+  reset();
+}
+
+void BinnedInputs::reset() {
   std::iota(inputs_.begin(), inputs_.end(), 0);
+  std::ranges::fill(thresholds_, 0.0);
+  std::ranges::fill(codes_, std::uint8_t{0});
 }
 
 // Each set of them is as probable as any other.

@@ -41,6 +41,7 @@ class BinnedInputs {
   /// Its bins: the numbers of thresholds below each value.
   const std::uint8_t* codes(std::size_t place) const { return &codes_[place * size()]; }
 
+  void reset();
   void exchange(Archive& archive);
 
  private:

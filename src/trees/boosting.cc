@@ -146,6 +146,7 @@ void Boosting::set_values(std::size_t tree) {
 }
 
 void Boosting::reset() {
+  binned_.reset();
   forest_.reset();
   std::ranges::fill(scores_, 0.0);
   fitted_ = waited_ = 0;
