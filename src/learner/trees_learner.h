@@ -19,7 +19,7 @@ class TreesLearner final : public Learner {
   std::size_t inputs() const override { return inputs_; }
   std::size_t outputs() const override { return d_hat_.size(); }
   std::uint64_t samples() const override { return samples_; }
-  LearnerState state() const override { return {.networks = 0, .weights = {}}; }
+  LearnerState state() const override { return {.weights = {}}; }
   std::span<const double> predict(std::span<const double> x) override;
   StepReport learn(std::span<const double> x, std::span<const double> d) override;
   StepReport advance(std::span<const double> x) override;

@@ -16,7 +16,6 @@ Footprint footprint_of(const LearnerOptions& options, const Trees& rule) {
                         (sizeof(TreeNode) + outputs * sizeof(double));
   const double sample = sizeof(double) * (inputs + 2 * outputs);
   return {.weights = rule.trees * rule.leaves * network.outputs,
-          .networks = 0,
           .bytes = forest + static_cast<double>(rule.memory) * sample};
 }
 

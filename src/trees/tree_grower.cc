@@ -3,6 +3,12 @@
 #include <algorithm>
 
 namespace kalstream {
+namespace {
+
+// Of questions that part the rows alike the first one counts, however sums are rounded.
+constexpr double more = 1 + 1e-6;
+
+}  // namespace
 
 TreeGrower& TreeGrower::of_thread() {
   thread_local TreeGrower one;
@@ -138,7 +144,7 @@ void TreeGrower::find_question(Leaf& leaf) {
       }
       if (below[width] < least_ || above[width] < least_) continue;
       const double gain = score(below) + score(above) - score_of_whole;
-      if (!(gain > leaf.gain)) continue;
+      if (!(gain > leaf.gain * more)) continue;
       leaf.gain = gain;
       leaf.f = f;
       leaf.bin = b;

@@ -106,7 +106,7 @@ Question best_question(const BinnedInputs& inputs, const std::vector<Vector>& x,
         (x[r][inputs.input(f)] > inputs.threshold(f, b) ? above : below).push_back(r);
       if (below.size() < least || above.size() < least) continue;
       const double gain = score(below) + score(above) - score(rows);
-      if (gain > best.gain + 1e-9) best = {gain, inputs.input(f), inputs.threshold(f, b)};
+      if (gain > best.gain * (1 + 1e-6)) best = {gain, inputs.input(f), inputs.threshold(f, b)};
     }
   return best;
 }
