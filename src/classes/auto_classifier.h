@@ -64,6 +64,7 @@ class AutoClassifier final : public Learner {
   StepReport report(StepStatus status) const;
   ClassPast past() const { return {memory_, scale_}; }
 
+  std::vector<std::string> names_;  // of the experts
   std::vector<Cloned<ClassExpert>> experts_;
   ExpectedInputs expected_;  // in the place of what is missing
   HeldMoments scale_;
