@@ -26,7 +26,7 @@ namespace {
 struct ForecastArguments {
   std::string data;
   std::vector<std::string> columns;
-  StreamSettings settings = {.missing = "hold", .horizon = 24};
+  StreamSettings settings = {.horizon = 24};
   std::vector<double> coverages{0.9};
   std::size_t delay = 0;
   std::string start;
@@ -133,10 +133,13 @@ void forecast(const ForecastArguments& a) {
 
   const Contender contender = contender_of(a, before, data);
   check_memory({contender}, data, 1, 1);
+  // Future inputs are held anyway, and so is what is missing by a learner that needs all.
+  const MissingInputs missing = missing_inputs_named(a.settings.missing);
+  const bool holds = missing == MissingInputs::learn && !takes_gaps(missing, {contender});
   EvaluationOptions evaluation{.horizon = a.settings.horizon,
                                .coverage = a.settings.interval.widest,
                                .inner = a.settings.interval.inner,
-                               .hold_missing = a.settings.missing == "hold",
+                               .missing = holds ? MissingInputs::hold : missing,
                                .future = a.settings.time.future,
                                .delay = a.delay,
                                .max_delay = a.settings.max_delay,

@@ -105,7 +105,7 @@ EvaluationOptions evaluation_of(const RunArguments& a, std::size_t steps) {
           .surprise = s.surprise,
           .alarm_rate = s.alarm_rate,
           .keep_forecasts = !a.csv.empty(),
-          .hold_missing = s.missing == "hold",
+          .missing = missing_inputs_named(s.missing),
           .future = s.time.future,
           .all_known_ahead = !a.preset.empty(),  // as published
           .delay = a.delay,
@@ -157,7 +157,7 @@ void run(const RunArguments& a) {
   ComparisonOptions options{.seeds = seeds, .evaluation = evaluation_of(a, steps), .jobs = a.jobs};
   if (!classes) {
     check_target_range(data, contenders, steps);
-    check_something_to_predict(data, steps, options.evaluation.hold_missing);
+    check_something_to_predict(data, steps, takes_gaps(options.evaluation.missing, contenders));
   }
   if (a.stop_when_sustained) check_can_be_sustained(data);
   std::optional<CalibratedLearner> learnt;

@@ -123,6 +123,10 @@ std::string remarks_on_outcomes(const Dataset& data, const std::vector<Outcome>&
   };
   rows(&RunResult::skipped_rows, "with a missing or unusable input were skipped, not learnt from",
        [&](const RunResult& run, std::size_t t) { return run.kind[t] == RowKind::skipped; });
+  rows(&RunResult::rows_with_gaps, "lack inputs, and were predicted and learnt from without them",
+       [&](const RunResult& run, std::size_t t) {
+         return is_taken(run, t) && !all_finite(data.x(t));
+       });
   rows(&RunResult::missing_targets,
        "without a target were passed through, neither scored nor learnt from",
        [&](const RunResult& run, std::size_t t) {

@@ -132,13 +132,13 @@ void search(const SearchArguments& a) {
   for (const std::string& assignment : a.set) apply_setting(contenders, assignment, a.steps);
   const EvaluationOptions evaluation{.steps = a.steps,
                                      .warm_up = a.preset.empty() ? 0 : published_warm_up,
-                                     .hold_missing = s.missing == "hold",
+                                     .missing = missing_inputs_named(s.missing),
                                      .delay = a.delay,
                                      .max_delay = s.max_delay,
                                      .periods = periods_of(s.time)};
   if (!data.schema.has_classes()) {
     check_target_range(data, contenders, a.steps);
-    check_something_to_predict(data, a.steps, evaluation.hold_missing);
+    check_something_to_predict(data, a.steps, takes_gaps(evaluation.missing, contenders));
   }
 
   const fs::path out = a.out;

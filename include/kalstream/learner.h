@@ -30,7 +30,8 @@ struct Recipe {
 /// prints; but learning allocates with `kernel` when the kernel is renewed, and with `auto` then,
 /// when it looks for a period and when an expert wakes up. Both do without where there is no
 /// memory. A sample that cannot be used (wrong size, not finite, inputs beyond ±1e100, and so
-/// targets that are scaled or become inputs) leaves the learner as it was and is reported.
+/// targets that are scaled or become inputs) leaves the learner as it was and is reported. `auto`
+/// takes inputs that are missing (NaN).
 class Learner {
  public:
   virtual ~Learner() = default;
@@ -44,6 +45,9 @@ class Learner {
   /// What can be known of it without learning: as the last StepReport said, or as it is at the
   /// start.
   virtual LearnerState state() const = 0;
+
+  /// Whether it would take x.
+  virtual bool can_use(std::span<const double> x) const;
 
   /// d̂ for input x. Has no effect on what any later call returns. The view lives until the next
   /// call; all NaN when x cannot be used.

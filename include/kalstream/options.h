@@ -21,6 +21,7 @@
 #include "kalstream/rules/kalman.h"
 #include "kalstream/rules/kernel.h"
 #include "kalstream/rules/parallel_ekf.h"
+#include "kalstream/rules/trees.h"
 #include "kalstream/schedule.h"
 
 namespace kalstream {
@@ -66,7 +67,7 @@ struct NetworkOptions {
 
 /// The training rules there are, each with options of its own.
 using Rule = std::variant<Sgd, RmsProp, Adam, Ekf, Dekf, Iekf, Algorithm1, Algorithm2, ParallelEkf,
-                          Kernel, Rls, Ar, Naive, Mean, Auto>;
+                          Kernel, Trees, Rls, Ar, Naive, Mean, Auto>;
 
 /// Rls, Ar, Naive or Mean: for a network to beat.
 bool is_baseline(const Rule& rule);
@@ -79,6 +80,9 @@ bool sees_past_targets(const Rule& rule);
 
 /// A baseline or Auto: scales by itself.
 bool takes_raw_data(const Rule& rule);
+
+/// Auto: learns from samples that lack inputs (NaN), too.
+bool takes_missing_inputs(const Rule& rule);
 
 struct LearnerOptions {
   NetworkOptions network;

@@ -43,7 +43,7 @@ struct FieldChoice {
   /// "classify": the target is a class, whatever its values look like; "regress": it is a number;
   /// empty: text is a class.
   std::string task;
-  std::uint64_t classes = 32;  ///< that a model may tell apart
+  std::uint64_t classes = 256;  ///< that a model may tell apart
 
   bool has_no_inputs() const { return inputs.size() == 1 && inputs.front() == "none"; }
 };

@@ -5,6 +5,7 @@
 #include "auto/ensemble.h"
 #include "core/cloned.h"
 #include "kalstream/learner.h"
+#include "learner/expected_inputs.h"
 
 namespace kalstream {
 
@@ -23,6 +24,9 @@ class AutoLearner final : public Learner {
   std::size_t outputs() const override { return ensemble_->outputs(); }
   std::uint64_t samples() const override { return ensemble_->samples(); }
   LearnerState state() const override { return better().state(); }
+  bool can_use(std::span<const double> x) const override {
+    return x.size() == inputs() && ExpectedInputs::are_usable(x);
+  }
   std::span<const double> predict(std::span<const double> x) override;
   std::span<const double> spread() override;
   StepReport learn(std::span<const double> x, std::span<const double> d) override;
@@ -65,7 +69,7 @@ class AutoLearner final : public Learner {
     std::uint64_t calm_length = 0;  // since the last that was far from those before the contest
   };
 
-  bool can_use(std::span<const double> x) const;
+  StepReport learn_whole(std::span<const double> x, std::span<const double> d);
   Ensemble& better() { return before_is_better() ? *before_ : *ensemble_; }
   bool before_is_better() const;
   void begin_contest();
@@ -74,6 +78,7 @@ class AutoLearner final : public Learner {
 
   Auto options_;
   NetworkOptions network_;
+  ExpectedInputs expected_;  // in the place of what is missing
   Cloned<Ensemble> ensemble_;
   Cloned<Ensemble> before_;  // only while in doubt
   Belief belief_;

@@ -7,6 +7,7 @@
 #include "learner/footprint.h"
 #include "learner/kernel_learner.h"
 #include "learner/parts.h"
+#include "learner/trees_learner.h"
 
 namespace kalstream {
 namespace {
@@ -105,6 +106,14 @@ class Planner {
     add(std::move(plan));
   }
 
+  void add_trees(const char* name, const Trees& rule) {
+    ExpertPlan plan{.name = name};
+    plan.network = linear_network(network_.inputs, network_.outputs);
+    plan.rule = rule;
+    plan.may_sleep = true;
+    add(std::move(plan));
+  }
+
   void add_linear(const char* name, bool sees_inputs, std::size_t lags, double covariance) {
     ExpertPlan plan{.name = name, .sees_inputs = sees_inputs, .lags = lags};
     plan.network = linear_network(network_.inputs, network_.outputs);
@@ -133,7 +142,7 @@ class Planner {
   void add(ExpertPlan plan) {
     plan.sees_inputs = plan.sees_inputs && has_inputs();
     plan.lags = std::min(plan.lags, most_lags_);
-    const bool sees_all = plan.network.hidden == 0 && plan.lags == 0 && !plan.is_kernel();
+    const bool sees_all = plan.network.hidden == 0 && plan.lags == 0 && !plan.is_kernel() && !plan.is_forest();
     const std::size_t inputs = sees_all ? network_.inputs : sight_.of_inputs(plan.replays > 0);
     plan.sees_chosen = plan.sees_inputs && !sees_all && sight_.is_wide();
     plan.first = !plan.sees_inputs  ? sight_.past_targets()
@@ -213,6 +222,7 @@ std::vector<ExpertPlan> plan_experts(const Auto& options, const NetworkOptions& 
          .memory = 1000,
          .past_inputs = std::min(samples_of_the_past, numbers_of_the_past / network.inputs)});
   }
+  if (has_inputs) list.add_trees("trees", {});
   if (has_inputs) list.add_linear("rls", true, 0, 1);
   if (options.lags >= 1) list.add_linear("ar1", false, 1, 10);
   if (options.lags >= 4) list.add_linear("ar4", false, 4, 100);
@@ -230,6 +240,9 @@ std::unique_ptr<Learner> make_expert(const ExpertPlan& plan) {
   if (!plan.has_network()) return nullptr;
   if (const auto* kernel = std::get_if<Kernel>(&plan.rule))  // what it sees is standardised
     return std::make_unique<KernelLearner>(plan.network.inputs, plan.network.outputs, *kernel);
+  if (const auto* trees = std::get_if<Trees>(&plan.rule))
+    return std::make_unique<TreesLearner>(plan.network.inputs, plan.network.outputs, *trees,
+                                          plan.network.seed);
   return make_learner({.network = plan.network, .rule = plan.rule});
 }
 

@@ -44,12 +44,19 @@ std::vector<ClassStack> make_stacks(std::size_t experts, std::size_t classes) {
 }  // namespace
 
 AutoClassifier::AutoClassifier(const Auto& options, const NetworkOptions& network)
-    : experts_([&] {
+    : names_([&] {
+        std::vector<std::string> all;
+        for (ClassExpertPlan& plan : plan_class_experts(options, network))
+          all.push_back(std::move(plan.name));
+        return all;
+      }()),
+      experts_([&] {
         std::vector<Cloned<ClassExpert>> all;
         for (const ClassExpertPlan& plan : plan_class_experts(options, network))
           all.emplace_back(make_class_expert(plan, network.inputs, classes_of(network)));
         return all;
       }()),
+      expected_(network.inputs),
       scale_(network.inputs),
       memory_(network.inputs),
       last_(classes_before, no_class),
@@ -86,7 +93,8 @@ ClassMoment AutoClassifier::see(std::span<const double> x) {
 }
 
 bool AutoClassifier::bring_up_to_date(std::span<const double> x) {
-  if (x.size() != inputs() || !all_usable(x)) return false;
+  if (!can_use(x)) return false;
+  x = expected_.complete(x);
   if (predicted_ && std::equal(x.begin(), x.end(), x_.begin())) return true;
   std::copy(x.begin(), x.end(), x_.begin());
   const ClassMoment seen = see(x_);
@@ -152,7 +160,7 @@ StepReport AutoClassifier::learn(std::span<const double> x, std::span<const doub
   workers_.run(experts_.size(), [&](std::size_t j) { experts_[j]->learn(now(), past(), y); });
   std::shift_right(last_.begin(), last_.end(), 1);
   last_[0] = y;
-  move_on(x_);
+  move_on(x);
   if (Scale::is_due(memory_.count())) {
     scale_.hold();
     start_over();
@@ -167,7 +175,7 @@ StepReport AutoClassifier::advance(std::span<const double> x) {
   const FlushDenormals guard;
   if (!bring_up_to_date(x)) return refusal(*this);
   for (const auto& expert : experts_) expert->advance(now());
-  move_on(x_);
+  move_on(x);
   return report(StepStatus::missing);
 }
 
@@ -188,7 +196,8 @@ void AutoClassifier::start_over() {
 
 void AutoClassifier::move_on(std::span<const double> x) {
   ++steps_;
-  scale_.add(x);
+  expected_.add(x);
+  scale_.add(x_);
   predicted_ = false;
 }
 
@@ -221,9 +230,9 @@ void AutoClassifier::start_forecast() {
 
 std::span<const double> AutoClassifier::forecast_next(std::span<const double> x) {
   const FlushDenormals guard;
-  if (x.size() != inputs() || !all_usable(x)) return no_prediction_;
+  if (!can_use(x)) return no_prediction_;
   predicted_ = false;  // what the experts said is written over
-  const ClassMoment seen = see(x);
+  const ClassMoment seen = see(expected_.complete(x));
   for (std::size_t j = 0; j < experts_.size(); ++j)
     experts_[j]->forecast_next(seen, past(), std::span(said_).subspan(j * classes(), classes()));
   combine();
@@ -232,28 +241,36 @@ std::span<const double> AutoClassifier::forecast_next(std::span<const double> x)
 
 // ---- More classes, none, and snapshots
 
+// With many classes there are other experts than with few: each goes on from the one of its name.
 bool AutoClassifier::go_on_from(const Learner& narrower) {
   const auto* const other = dynamic_cast<const AutoClassifier*>(&narrower);
-  if (other == nullptr || other->inputs() != inputs() || other->classes() > classes() ||
-      other->experts_.size() != experts_.size())
+  if (other == nullptr || other->inputs() != inputs() || other->classes() > classes())
     return false;
   const std::size_t n = classes();
-  for (std::size_t j = 0; j < experts_.size(); ++j) {
+  const std::size_t combined = 1 + stacks_.size();
+  std::vector<std::size_t> from(names_.size(), ClassMixture::nobody);
+  std::vector<std::size_t> from_candidates(combined + names_.size(), ClassMixture::nobody);
+  for (std::size_t j = 0; j < combined; ++j) from_candidates[j] = j;
+  for (std::size_t j = 0; j < names_.size(); ++j) {
+    const auto found = std::ranges::find(other->names_, names_[j]);
+    if (found == other->names_.end()) continue;
+    from[j] = static_cast<std::size_t>(found - other->names_.begin());
+    from_candidates[combined + j] = combined + from[j];
     if (experts_[j]->starts_over()) continue;
-    experts_[j] = other->experts_[j];
+    experts_[j] = other->experts_[from[j]];
     experts_[j]->widen(n);
   }
+  expected_ = other->expected_;
   scale_ = other->scale_;
   memory_ = other->memory_;
   last_ = other->last_;
-  among_experts_ = other->among_experts_;
-  stacks_ = other->stacks_;
-  among_candidates_ = other->among_candidates_;
+  among_experts_.go_on_from(other->among_experts_, from);
+  for (std::size_t j = 0; j < stacks_.size(); ++j) stacks_[j].go_on_from(other->stacks_[j], from);
+  among_candidates_.go_on_from(other->among_candidates_, from_candidates);
   calibration_ = other->calibration_;
+  calibration_.widen(n);
   steps_ = other->steps_;
   predicted_ = false;
-  for (ClassStack& stack : stacks_) stack.widen(n);
-  calibration_.widen(n);
   start_over();
   weigh();
   return true;
@@ -261,6 +278,7 @@ bool AutoClassifier::go_on_from(const Learner& narrower) {
 
 void AutoClassifier::reset() {
   for (const auto& expert : experts_) expert->reset();
+  expected_.reset();
   scale_.reset();
   memory_.reset();
   std::fill(last_.begin(), last_.end(), no_class);
@@ -275,6 +293,7 @@ void AutoClassifier::reset() {
 
 void AutoClassifier::exchange(Archive& archive) {
   archive.count(steps_);
+  expected_.exchange(archive);
   scale_.exchange(archive);
   memory_.exchange(archive, classes());
   for (std::size_t& y : last_) {
@@ -310,9 +329,16 @@ Footprint footprint_of_classifier(const Auto& options, const NetworkOptions& net
       total.covariance_blocks += one.covariance_blocks;
       total.bytes += one.bytes;
       total.learnt_bytes += one.learnt_bytes;
-    } else if (const auto* boosted = std::get_if<BoostedPlan>(&plan.what)) {
-      numbers += static_cast<double>(boosted->window) * (2 + 2 * classes) +
-                 ClassMemory::capacity * classes;
+    } else if (const auto* boosted = std::get_if<BoostingPlan>(&plan.what)) {
+      numbers += static_cast<double>(boosted->window) * (classes + n / sizeof(double)) +
+                 static_cast<double>(boosted->trees * boosted->leaves) * (classes + 2);
+    } else if (const auto* kernel = std::get_if<Kernel>(&plan.what)) {
+      const auto centres = static_cast<double>(kernel->centres);
+      numbers += static_cast<double>(kernel->memory) * (n + classes) / 2 +
+                 2 * centres * (centres + n + classes);
+    } else if (const auto* softmax = std::get_if<SoftmaxPlan>(&plan.what)) {
+      const double size = n + static_cast<double>(softmax->lags) * classes + 1;
+      numbers += size * (size + classes);
     } else if (std::holds_alternative<BayesPlan>(plan.what)) {
       numbers += 18 * n * classes;
     }

@@ -11,6 +11,7 @@
 #include "core/cloned.h"
 #include "core/workers.h"
 #include "kalstream/learner.h"
+#include "learner/expected_inputs.h"
 #include "learner/footprint.h"
 
 namespace kalstream {
@@ -30,6 +31,9 @@ class AutoClassifier final : public Learner {
   std::size_t outputs() const override { return d_hat_.size(); }
   std::uint64_t samples() const override { return steps_; }
   LearnerState state() const override;
+  bool can_use(std::span<const double> x) const override {
+    return x.size() == inputs() && ExpectedInputs::are_usable(x);
+  }
   std::span<const double> predict(std::span<const double> x) override;
   /// The deviation of what comes, 1 or 0, from its probability.
   std::span<const double> spread() override;
@@ -60,7 +64,9 @@ class AutoClassifier final : public Learner {
   StepReport report(StepStatus status) const;
   ClassPast past() const { return {memory_, scale_}; }
 
+  std::vector<std::string> names_;  // of the experts
   std::vector<Cloned<ClassExpert>> experts_;
+  ExpectedInputs expected_;  // in the place of what is missing
   HeldMoments scale_;
   ClassMemory memory_;
   std::vector<std::size_t> last_;  // classes before, the newest first

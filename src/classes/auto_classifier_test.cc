@@ -84,6 +84,23 @@ TEST(AutoClassifier, GoesOnWithMoreClasses) {
   EXPECT_TRUE(test::same_bits(loaded->predict(x), wider->predict(x)));
 }
 
+// With many classes there are other experts; what the rest knew and how all were combined stays.
+TEST(AutoClassifier, GoesOnWhereManyClassesMakeOthersOfTheExperts) {
+  const auto few = make_learner(for_classes(2, 12));
+  Rng rng(6);
+  const double before = [&] {
+    mean_loss(*few, rng, 800, 12);
+    return mean_loss(*few, rng, 200, 12);
+  }();
+  auto many = widened(*few, 13);
+  EXPECT_NE(expert_names(few->recipe()->options), expert_names(many->recipe()->options));
+  EXPECT_EQ(many->samples(), 1000U);
+  EXPECT_LT(mean_loss(*many, rng, 100, 12), before + 0.3);
+  const auto loaded = load(save(*many));
+  const Vector x = cloud(rng, 13).first;
+  EXPECT_TRUE(test::same_bits(loaded->predict(x), many->predict(x)));
+}
+
 TEST(AutoClassifier, AllOthersBeginAnewWithMoreClasses) {
   LearnerOptions options = for_classes(2, 2);
   options.rule = Ekf{};
@@ -119,6 +136,20 @@ TEST(AutoClassifier, LearnsASequence) {
     learner->learn({}, one_hot(y, 2));
   }
   EXPECT_GT(right / 200, 0.95);
+}
+
+// Up and down: which of two classes follows is told by the class before the last.
+TEST(AutoClassifier, LearnsASequenceOfManyClasses) {
+  constexpr std::size_t n = 20;
+  auto learner = make_learner(for_classes(0, n));
+  double right = 0;
+  for (std::size_t t = 0; t < 1200; ++t) {
+    const std::size_t turn = t % (2 * n - 2);
+    const std::size_t y = turn < n ? turn : 2 * n - 2 - turn;
+    if (t >= 1000) right += learner->predict({})[y] > 0.5 ? 1 : 0;
+    learner->learn({}, one_hot(y, n));
+  }
+  EXPECT_GT(right / 200, 0.9);
 }
 
 }  // namespace

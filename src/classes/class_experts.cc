@@ -79,15 +79,23 @@ ClassNetworkPlan full_ekf_plan(const GateBias& bias, const NetworkOptions& netwo
 
 std::vector<ClassExpertPlan> plan_class_experts(const Auto& options,
                                                 const NetworkOptions& network) {
+  // What a network under a Kalman filter costs grows with the square of the number of classes at
+  // least: of more there are none, and above the second number no linear ones either.
+  constexpr std::size_t most_classes_of_networks = 12;
+  constexpr std::size_t most_classes_of_linear = 32;
+  const std::size_t classes = classes_of(network);
+  const bool has_networks = classes <= most_classes_of_networks;
   std::vector<ClassExpertPlan> list;
   const bool has_inputs = network.inputs > 0;
   const auto add = [&](const char* name, const ClassNet& net) {
     if (has_inputs || net.lags > 0)
       list.push_back({name, network_plan(net, network, list.size() + 1)});
   };
-  add("replay2", {.hidden = 16, .process_noise = 1e-5, .replays = 2});
-  add("memoryless", {.hidden = 16, .process_noise = 1e-4});
-  add("gru-lag1", {.cell = Cell::gru, .hidden = 6, .lags = 1, .process_noise = 1e-5});
+  if (has_networks) {
+    add("replay2", {.hidden = 16, .process_noise = 1e-5, .replays = 2});
+    add("memoryless", {.hidden = 16, .process_noise = 1e-4});
+    add("gru-lag1", {.cell = Cell::gru, .hidden = 6, .lags = 1, .process_noise = 1e-5});
+  }
   if (options.experts > 0 && list.size() > options.experts) list.resize(options.experts);
   if (options.full_ekf && has_inputs) {
     list.push_back({"ekf", full_ekf_plan({-0.5, 0.5, -0.5}, network, list.size() + 1)});
@@ -98,14 +106,26 @@ std::vector<ClassExpertPlan> plan_class_experts(const Auto& options,
     list.push_back({"ekf-open-2", full_ekf_plan({5.0, 5.0, {}}, network, list.size() + 1)});
   }
 
-  add("linear", {});
-  add("linear-recent", {.process_noise = 1e-3});
-  add("linear-lag2", {.lags = 2, .process_noise = 1e-5});
+  if (classes <= most_classes_of_linear) add("linear", {});
+  if (has_networks) {
+    add("linear-recent", {.process_noise = 1e-3});
+    add("linear-lag2", {.lags = 2, .process_noise = 1e-5});
+  } else {
+    if (has_inputs) {
+      const double forgetting = 1e-3 / static_cast<double>(network.inputs);
+      list.push_back({"softmax", SoftmaxPlan{}});
+      list.push_back({"softmax-recent", SoftmaxPlan{.process_noise = forgetting}});
+    }
+    list.push_back({"softmax-lag2", SoftmaxPlan{.lags = 2}});
+  }
   if (has_inputs) {
     const std::uint64_t seed = network.seed * 1000;
-    list.push_back({"boosted", BoostedPlan{.seed = seed + 1}});
     list.push_back(
-        {"boosted-recent", BoostedPlan{.window = 400, .trees = 24, .every = 8, .seed = seed + 2}});
+        {"boosted", BoostingPlan{.trees = classes == 2 ? 32U : 64U, .leaves = 16, .every = classes == 2 ? 16U : 10U, .least = 1, .seed = seed + 1}});
+    list.push_back(
+        {"boosted-recent",
+         BoostingPlan{.window = 400, .trees = 24, .leaves = 16, .every = 8, .least = 1, .seed = seed + 2}});
+    list.push_back({"kernel", has_networks ? Kernel{} : Kernel{.memory = 5000, .renewal = 5000}});
     list.push_back({"neighbours", NeighboursPlan{}});
     list.push_back({"bayes", BayesPlan{1}});
     list.push_back({"bayes-recent", BayesPlan{0.998}});

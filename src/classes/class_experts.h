@@ -8,6 +8,7 @@
 
 #include "classes/class_expert.h"
 #include "kalstream/options.h"
+#include "trees/boosting.h"
 
 namespace kalstream {
 
@@ -21,16 +22,11 @@ struct ClassNetworkPlan {
   std::size_t replays = 0;  ///< samples of the memory learnt again after each new one
 };
 
-/// Boosted trees: a sum of small trees, fitted to the last `window` samples. Every few samples the
-/// oldest tree is taken out and a new one fitted to what the others leave: a Newton step on the log
-/// loss of the window. So the sum follows the stream, and no step is a long one.
-struct BoostedPlan {
-  std::size_t window = 2000;
-  std::size_t trees = 32;
-  std::size_t every = 16;  ///< samples between two trees, once the window is full
-  double rate = 0.3;       ///< of the Newton step
-  double prior = 1;        ///< added to the curvature in a leaf
-  std::uint64_t seed = 1;
+/// Logistic regression of many classes, with one covariance for the weights of all.
+struct SoftmaxPlan {
+  double variance = 4;  ///< of a weight beforehand
+  double process_noise = 0;
+  std::size_t lags = 0;  ///< classes before that it sees
 };
 
 /// The classes of the most similar samples in memory.
@@ -54,7 +50,7 @@ struct SuccessionPlan {
 
 struct ClassExpertPlan {
   std::string name;
-  std::variant<ClassNetworkPlan, BoostedPlan, NeighboursPlan, BayesPlan, FrequenciesPlan,
+  std::variant<ClassNetworkPlan, SoftmaxPlan, BoostingPlan, Kernel, NeighboursPlan, BayesPlan, FrequenciesPlan,
                SuccessionPlan>
       what;
 };
@@ -66,7 +62,9 @@ std::vector<ClassExpertPlan> plan_class_experts(const Auto& options, const Netwo
 /// The expert of a plan for so many inputs and classes.
 using OwnedExpert = std::unique_ptr<ClassExpert>;
 OwnedExpert make_class_expert(const ClassNetworkPlan&, std::size_t inputs, std::size_t classes);
-OwnedExpert make_class_expert(const BoostedPlan&, std::size_t inputs, std::size_t classes);
+OwnedExpert make_class_expert(const BoostingPlan&, std::size_t inputs, std::size_t classes);
+OwnedExpert make_class_expert(const SoftmaxPlan&, std::size_t inputs, std::size_t classes);
+OwnedExpert make_class_expert(const Kernel&, std::size_t inputs, std::size_t classes);
 OwnedExpert make_class_expert(const NeighboursPlan&, std::size_t inputs, std::size_t classes);
 OwnedExpert make_class_expert(const BayesPlan&, std::size_t inputs, std::size_t classes);
 OwnedExpert make_class_expert(const FrequenciesPlan&, std::size_t inputs, std::size_t classes);

@@ -38,6 +38,16 @@ class ClassMixture {
   }
 
   std::span<const double> weights() const { return weights_; }
+  /// Goes on from what another one has learnt, whose expert from[j] is expert j here; `nobody` is
+  /// new, and begins with its prior.
+  static constexpr std::size_t nobody = ~std::size_t{0};
+  void go_on_from(const ClassMixture& other, std::span<const std::size_t> from) {
+    steps_ = other.steps_;
+    double sum = 0;
+    for (std::size_t j = 0; j < weights_.size(); ++j)
+      sum += weights_[j] = from[j] == nobody ? prior_[j] : other.weights_[from[j]];
+    for (double& w : weights_) w /= sum;
+  }
   void reset() {
     weights_ = prior_;
     steps_ = 0;

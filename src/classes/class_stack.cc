@@ -2,11 +2,21 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
+#include "classes/class_mixture.h"
 #include "core/finite.h"
 #include "core/least_squares.h"
 
 namespace kalstream {
+namespace {
+
+// Of more classes than that, rows of H' of less than this squared length are left out: a class that
+// is as good as impossible tells next to nothing of the weights, and costs as much as any other.
+constexpr std::size_t few_classes = 12;
+constexpr double least_information = 0.005;
+
+}  // namespace
 
 ClassStack::ClassStack(std::size_t classes, const Plan& plan)
     : classes_(classes), plan_(plan), loss_({.kind = Loss::Kind::cross_entropy}, outputs()) {
@@ -26,14 +36,21 @@ void ClassStack::set_sizes(std::size_t classes) {
 }
 
 void ClassStack::widen(std::size_t classes) {
-  const std::vector<double> theta = theta_;
-  const std::vector<double> P = P_;
-  const std::size_t n = size();
+  const ClassStack narrower = *this;
   set_sizes(classes);
+  std::vector<std::size_t> same(features());
+  std::iota(same.begin(), same.end(), 0);
+  go_on_from(narrower, same);
+}
+
+void ClassStack::go_on_from(const ClassStack& narrower, std::span<const std::size_t> from) {
   reset();
   for (std::size_t i = 0; i < features(); ++i) {
-    theta_[i] = theta[i];
-    for (std::size_t j = 0; j < features(); ++j) P_[i * size() + j] = P[i * n + j];
+    if (from[i] == ClassMixture::nobody) continue;
+    theta_[i] = narrower.theta_[from[i]];
+    for (std::size_t j = 0; j < features(); ++j)
+      if (from[j] != ClassMixture::nobody)
+        P_[i * size() + j] = narrower.P_[from[i] * narrower.size() + from[j]];
   }
 }
 
@@ -82,6 +99,9 @@ void ClassStack::learn(std::size_t y) {
   std::copy(theta_.begin(), theta_.end(), before_.begin());
   for (std::size_t k = 0; k < outputs(); ++k) {
     const std::span<const double> h(&H_white_[k * n], n);
+    if (classes_ > few_classes &&
+        std::inner_product(h.begin(), h.end(), h.begin(), 0.0) < least_information)
+      continue;
     double e = e_white_[k];
     for (std::size_t i = 0; i < n; ++i) e -= h[i] * (theta_[i] - before_[i]);
     const double S = gain(P_, h, Ph_);

@@ -30,6 +30,9 @@ class ClassStack {
 
   /// There are more classes from now on: w stays, b begins anew.
   void widen(std::size_t classes);
+  /// Goes on from what another one has learnt of fewer classes, whose feature from[j] is feature j
+  /// here; ClassMixture::nobody is new. b begins anew.
+  void go_on_from(const ClassStack& narrower, std::span<const std::size_t> from);
   void reset();
   void exchange(Archive& archive);
 

@@ -119,7 +119,7 @@ StepReport CalibratedLearner::advance(std::span<const double> x) {
 
 bool CalibratedLearner::needs_prediction(std::span<const double> x,
                                          std::span<const double> d) const {
-  return (!intervals_.empty() || !surprise_.empty()) && all_usable(x) && all_finite(d);
+  return (!intervals_.empty() || !surprise_.empty()) && learner_->can_use(x) && all_finite(d);
 }
 
 StepReport CalibratedLearner::taught(StepReport report, std::span<const double> d,

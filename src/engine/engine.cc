@@ -7,6 +7,13 @@
 
 namespace kalstream {
 
+MissingInputs missing_inputs_named(std::string_view name) {
+  if (name == "learn") return MissingInputs::learn;
+  if (name == "refuse") return MissingInputs::refuse;
+  if (name == "hold") return MissingInputs::hold;
+  throw std::invalid_argument("missing: learn, refuse or hold, not '" + std::string(name) + "'");
+}
+
 Engine::Engine(EngineOptions options, StateStore* store, Listeners listeners)
     : options_(std::move(options)), store_(store), listeners_(std::move(listeners)) {
   if (!options_.schema.empty()) begin(options_.schema);

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/model.h"
@@ -12,6 +13,16 @@
 #include "kalstream/schema.h"
 
 namespace kalstream {
+
+/// What becomes of a sample that lacks inputs.
+enum class MissingInputs {
+  learn,   ///< the learner takes it as it is, if it can; otherwise it is refused
+  refuse,  ///< it is
+  hold,    ///< their last values stand in for them
+};
+
+/// "learn", "refuse" or "hold"; throws std::invalid_argument for what is none of them.
+MissingInputs missing_inputs_named(std::string_view name);
 
 struct EngineOptions {
   FieldChoice fields;
@@ -29,7 +40,7 @@ struct EngineOptions {
   Recipe recipe_for(const Schema& of) const;
 
   ModelOptions model;
-  bool hold_missing = false;  ///< the last values of missing inputs stand in for them
+  MissingInputs missing = MissingInputs::learn;
   /// Fields whose inputs may be known ahead of their time, by name or place.
   std::vector<std::string> future;
   /// They are told by Engine::announce(), which needs no times.

@@ -56,6 +56,9 @@ void Engine::begin(Schema schema) {
     settle_classes();
     settle_future();
     recipe_ = recipe();
+    if (!takes_missing_inputs(recipe_->options.rule) && options_.missing == MissingInputs::learn)
+      options_.missing = MissingInputs::refuse;
+    options_.model.holds_missing = options_.missing == MissingInputs::hold;
     // Complains now, if at all. A width that was read is backed by nothing until a record or a
     // model is as wide.
     if (!to_be_checked_) make();

@@ -243,7 +243,7 @@ TEST(Engine, MissingInputsAreRefusedOrHeld) {
   EXPECT_NE(refused->reason.find("\"b\""), std::string::npos);
 
   EngineOptions o = options();
-  o.hold_missing = true;
+  o.missing = MissingInputs::hold;
   Stream holds(o);
   holds.line(R"({"a":1,"b":2,"target":3})");
   const auto held = holds.line(R"({"a":1,"target":3})");

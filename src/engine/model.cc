@@ -43,15 +43,24 @@ bool StreamModel::complete(std::span<double> x) {
   if (x.size() == last_x_.size())  // or a checkpoint is forged, and the learner will refuse it
     for (std::size_t k = 0; k < x.size(); ++k) {
       if (!std::isnan(x[k])) last_x_[k] = x[k];
-      x[k] = last_x_[k];
+      if (options_.holds_missing) x[k] = last_x_[k];
     }
-  return std::none_of(x.begin(), x.end(), [](double v) { return std::isnan(v); });
+  return !options_.holds_missing ||
+         std::none_of(x.begin(), x.end(), [](double v) { return std::isnan(v); });
 }
 
 bool StreamModel::can_complete(std::span<const double> x) const {
-  for (std::size_t k = 0; k < x.size() && k < last_x_.size(); ++k)
+  for (std::size_t k = 0; k < x.size() && k < last_x_.size() && options_.holds_missing; ++k)
     if (std::isnan(x[k]) && std::isnan(last_x_[k])) return false;
   return true;
+}
+
+// Of the last sample, or from before where they were missing; 0 before there is one.
+std::vector<double> StreamModel::last_inputs() const {
+  std::vector<double> last = last_x_;
+  for (double& v : last)
+    if (std::isnan(v)) v = 0;
+  return last;
 }
 
 Answer StreamModel::take(const Sample& sample, StreamListener& listener) {
@@ -93,7 +102,7 @@ Answer StreamModel::take(const Sample& sample, StreamListener& listener) {
   judge(taken, answer);
   if (options_.horizon == 0) return answer;
   learn(listener);
-  forecast(sample.x);
+  forecast(last_inputs());
   answer.forecast = forecast_;
   answer.forecast_interval = forecast_interval_;
   answer.forecast_inner = forecast_inner_;
@@ -163,9 +172,7 @@ Foresight StreamModel::foresee(std::size_t horizon, std::span<const double> inpu
   const std::size_t n_d = learner().outputs();
   const bool held = held_known_;
   // Of the last sample, or 0 before there is one.
-  std::vector<double> last = pending_.empty() ? last_x_ : pending_.back().x;
-  for (double& v : last)
-    if (std::isnan(v)) v = 0;
+  const std::vector<double> last = last_inputs();
   future_.clear();
   for (const Waiting& w : pending_) future_.insert(future_.end(), w.x.begin(), w.x.end());
   for (std::size_t lead = 1; lead <= horizon && n_in > 0; ++lead) {

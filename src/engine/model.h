@@ -39,6 +39,7 @@ struct ModelOptions {
   /// Of the season, in samples, as the user says: none, or those the times tell are not asked then.
   std::optional<std::vector<double>> periods = {};
   std::vector<bool> known_ahead = {};  ///< of every input: whether it may be
+  bool holds_missing = false;          ///< inputs; otherwise the learner gets them as they are
   bool elapsed = false;                ///< the last input is the time since the sample before
   std::size_t max_classes = 0;         ///< that targets may be, where they are classes
 };
@@ -66,8 +67,8 @@ class StreamModel {
   void begin(CalibratedLearner learner);
   bool has_begun() const { return calibrated_.has_value(); }
 
-  /// Puts the last value of each input that is missing (NaN) in its place. False if one of them has
-  /// not been seen yet: it is left as it is, and the sample cannot be taken.
+  /// Where missing inputs (NaN) are held, puts the last value of each in its place. False if one of
+  /// them has not been seen yet: it is left as it is, and the sample cannot be taken.
   bool complete(std::span<double> x);
 
   /// Whether it could: then complete() would.
@@ -137,6 +138,7 @@ class StreamModel {
     std::vector<double> d;  // empty: not yet there
   };
 
+  std::vector<double> last_inputs() const;
   void predict_across(std::span<const double> x, CalibratedLearner::Prediction& to);
   void forecast(std::span<const double> x);
   void add_future(std::span<const double> x, std::size_t lead);

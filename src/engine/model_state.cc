@@ -131,7 +131,7 @@ void StreamModel::exchange_waiting(Archive& archive) {
     archive.count(w.number, place);
     archive.text(w.id);
     w.x.resize(learner().inputs());
-    archive.numbers(w.x, Archive::usable);
+    archive.numbers(w.x, [](double v) { return std::isnan(v) || Archive::usable(v); });
     w.said.d_hat.resize(n_d);
     archive.numbers(w.said.d_hat);
     bool bounded = !w.said.bounds.empty();

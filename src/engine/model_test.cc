@@ -320,7 +320,8 @@ TEST(StreamModel, GoesOnFromACheckpoint) {
 TEST(StreamModel, MissingInputsKeepTheirLastValue) {
   constexpr double none = std::numeric_limits<double>::quiet_NaN();
   using Numbers = std::vector<double>;
-  StreamModel model(make_scaled_learner(small(Rls{})), {});
+  const ModelOptions options{.holds_missing = true};
+  StreamModel model(make_scaled_learner(small(Rls{})), options);
   Numbers x{none, 2};
   EXPECT_FALSE(model.complete(x));
   EXPECT_TRUE(std::isnan(x[0]));
@@ -340,7 +341,7 @@ TEST(StreamModel, MissingInputsKeepTheirLastValue) {
   EXPECT_FALSE(model.complete(too_many));
 
   Archive from{std::span<const std::byte>(early)};
-  const auto again = StreamModel::load(from);
+  const auto again = StreamModel::load(from, &options);
   EXPECT_EQ(again->to_bytes(), early);
   x = {5, none};
   EXPECT_TRUE(again->complete(x));

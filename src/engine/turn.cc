@@ -60,7 +60,7 @@ void Turn::be_late() { say({.status = Answer::Status::late}); }
 void Turn::refuse_incomplete(const TurnRules& rules) {
   refuse("without a number: " + rules.reader.missing_inputs(sample) +
          "; every line needs all inputs (or an id and the target of an earlier one); with "
-         "--missing hold they keep their last values");
+         "--missing hold they keep their last values, and auto learns without them");
 }
 
 bool Turn::may_be_ahead(const TurnRules& rules) const {
@@ -69,7 +69,8 @@ bool Turn::may_be_ahead(const TurnRules& rules) const {
 
 bool Turn::require_usable(const TurnRules& rules) {
   const bool label = sample.kind == Sample::Kind::label;
-  if (!label && sample.missing > 0 && !rules.options.hold_missing && !may_be_ahead(rules)) {
+  if (!label && sample.missing > 0 && rules.options.missing == MissingInputs::refuse &&
+      !may_be_ahead(rules)) {
     refuse_incomplete(rules);
     return false;
   }
@@ -104,7 +105,8 @@ void Turn::take(const TurnRules& rules, StreamListener& listener) {
                   std::to_string(options.model.max_classes) +
                   " that there may be; --classes allows more");
   if (may_be_ahead(rules) && model->is_ahead(sample)) return say(model->keep_ahead(sample));
-  if (!label && sample.missing > 0 && !options.hold_missing) return refuse_incomplete(rules);
+  if (!label && sample.missing > 0 && options.missing == MissingInputs::refuse)
+    return refuse_incomplete(rules);
   if (is_label()) {
     sample.kind = Sample::Kind::label;
   } else {

@@ -11,6 +11,12 @@
 
 namespace kalstream {
 
+bool takes_gaps(MissingInputs missing, const std::vector<Contender>& contenders) {
+  if (missing != MissingInputs::learn) return missing == MissingInputs::hold;
+  return std::ranges::all_of(
+      contenders, [](const Contender& c) { return takes_missing_inputs(c.options.rule); });
+}
+
 LearnerOptions options_on(const Contender& contender, const Dataset& data) {
   if (data.schema.has_classes())
     return engine_for(contender, contender.options.network.seed).recipe_for(data.schema).options;
@@ -57,7 +63,7 @@ std::vector<Outcome> compare(const std::vector<Contender>& contenders, const Dat
       !progress ? 1
                 : target_variance(
                       data, options.evaluation.steps == 0 ? data.rows() : options.evaluation.steps,
-                      options.evaluation.hold_missing);
+                      takes_gaps(options.evaluation.missing, contenders));
   const std::size_t seeds = options.seeds.size();
   parallel_for(contenders.size() * seeds, options.jobs, [&](std::size_t task) {
     const std::size_t c = task / seeds;

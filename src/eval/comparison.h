@@ -64,6 +64,9 @@ std::unique_ptr<Learner> make_contender(const Contender& contender, const Datase
 /// What makes the learners a contender stands for, on any stream, with this seed.
 EngineOptions engine_for(const Contender& contender, std::uint64_t seed);
 
+/// Whether all of them take rows that lack inputs.
+bool takes_gaps(MissingInputs missing, const std::vector<Contender>& contenders);
+
 /// Runs every contender with every seed, in parallel. Throws std::invalid_argument, naming the
 /// contender, before anything runs if its options are wrong.
 std::vector<Outcome> compare(const std::vector<Contender>& contenders, const Dataset& data,

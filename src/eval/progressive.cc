@@ -120,7 +120,7 @@ class Evaluation {
     engine.schema = schema_;
     const Schema::Field* key = schema_.find(Role::key);
     engine.fields.key = key == nullptr ? "" : key->name;
-    engine.hold_missing = options_.hold_missing;
+    engine.missing = options_.missing;
     engine.future = options_.future;
     if (options_.all_known_ahead) engine.future = schema_.names(Role::input);
     engine.is_announced = true;
@@ -219,7 +219,9 @@ class Evaluation {
     for (std::size_t t = last_; t < data_.rows(); ++t) {
       const std::size_t key = rows_.key_of(t);
       read_row(data_, t, elapsed_, sample_);
-      if (left[key] == 0 || sample_.missing > 0 || key >= recorder_.timelines().size()) continue;
+      const bool is_refused =
+          sample_.missing > 0 && engine_.options().missing == MissingInputs::refuse;
+      if (left[key] == 0 || is_refused || key >= recorder_.timelines().size()) continue;
       --left[key];
       std::vector<std::size_t>& row_at = recorder_.timelines()[key].row_at;
       if (sample_.tick && data_.keys.empty()) {

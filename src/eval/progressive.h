@@ -32,7 +32,7 @@ struct EvaluationOptions {
   bool surprise = false;           ///< RunResult::surprise
   double alarm_rate = 0;  ///< the part of ordinary rows that may be told as anomalies; 0: none
   bool keep_forecasts = false;  ///< RunResult::forecasts, of every lead up to the horizon
-  bool hold_missing = false;    ///< the last values of missing inputs stand in for them
+  MissingInputs missing = MissingInputs::learn;
   /// Inputs that forecasts may see ahead of their time, by name; others stay at their last values.
   std::vector<std::string> future = {};
   bool all_known_ahead = false;  ///< all are, as in published experiments
@@ -89,6 +89,7 @@ struct RunResult {
   std::size_t scored = 0;      ///< rows with a prediction and a target, after the first target
   std::size_t missing_targets = 0;   ///< advanced, not learnt; those of the warm-up apart
   std::size_t skipped_rows = 0;      ///< an input was missing or unusable
+  std::size_t rows_with_gaps = 0;    ///< taken although inputs were missing, none of them held
   std::size_t late_rows = 0;         ///< as times tell: not learnt
   std::size_t repeated_rows = 0;     ///< the same
   std::size_t ahead_rows = 0;        ///< brought inputs ahead of their time

@@ -58,7 +58,7 @@ RunTable::RunTable(const Dataset& data, const EvaluationOptions& options, const 
   }
   if (options.surprise || options.alarm_rate > 0) run_.surprise.assign(last * n_d_, nan);
   if (options.alarm_rate > 0) run_.anomaly.assign(last, false);
-  if (options.hold_missing) run_.held.assign(last, 0);
+  if (options.missing == MissingInputs::hold) run_.held.assign(last, 0);
   run_.alarm_rate = options.alarm_rate;
   if (options.horizon == 0) return;
   farthest_ = run_.prediction;
@@ -179,7 +179,10 @@ void RunTable::take(const Answer& answer) {
   passed_ = passed;
   run_.place[t] = line_->row_at.size();
   line_->row_at.push_back(t);
-  if (!run_.held.empty()) run_.held[t] = answer.held;
+  if (!run_.held.empty())
+    run_.held[t] = answer.held;
+  else if (answer.held > 0)
+    ++run_.rows_with_gaps;
   const bool counts = answer.sample > options_.warm_up;
   if (run_.classes) {
     if (counts) add_probabilities(answer);

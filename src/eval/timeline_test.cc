@@ -79,7 +79,7 @@ TEST(Timeline, WithoutTimesEveryUsableRowIsTaken) {
   EXPECT_EQ(run.place[4], 3U);
   EXPECT_EQ(run.passed_steps, 0U);
   // The last value stands in for it, if that is asked for.
-  const RunResult held = evaluate(*linear(data), data, {.hold_missing = true});
+  const RunResult held = evaluate(*linear(data), data, {.missing = MissingInputs::hold});
   EXPECT_EQ(held.skipped_rows, 0U);
   EXPECT_EQ(held.held[3], 1U);
 }

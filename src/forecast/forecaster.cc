@@ -91,7 +91,7 @@ std::size_t Forecaster::forecast(Learner& learner, std::span<const double> input
   for (std::size_t row = 0; row < rows; ++row) {
     const auto x = inputs.subspan(row * s.n_in, s.n_in);
     const auto said = learner.forecast_next(x);
-    if (!all_finite(said)) break;
+    if (!all_finite(said) || !all_usable(x)) break;
     const auto d_hat = std::span(s.values).subspan(s.leads * s.n_d, s.n_d);
     std::ranges::copy(said, d_hat.begin());
     if (s.blends) s.blends->improve(learner, row + 1, x, d_hat);

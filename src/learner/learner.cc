@@ -15,11 +15,17 @@ bool are_rows(std::size_t numbers, std::size_t rows, std::size_t columns) {
 
 }  // namespace
 
+bool Learner::can_use(std::span<const double> x) const {
+  return x.size() == inputs() && all_usable(x);
+}
+
 bool Learner::forecast(std::size_t horizon, std::span<const double> future_inputs,
                        std::span<double> d_hat) {
   if (!are_rows(future_inputs.size(), horizon, inputs()) ||
-      !are_rows(d_hat.size(), horizon, outputs()) || !all_usable(future_inputs))
+      !are_rows(d_hat.size(), horizon, outputs()))
     return false;
+  for (std::size_t k = 0; k < horizon; ++k)
+    if (!can_use(future_inputs.subspan(k * inputs(), inputs()))) return false;
   start_forecast();
   for (std::size_t k = 0; k < horizon; ++k) {
     const auto next = forecast_next(future_inputs.subspan(k * inputs(), inputs()));

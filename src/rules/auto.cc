@@ -97,6 +97,7 @@ const RuleInfo<Auto>& Auto::info() {
         return std::make_unique<AutoLearner>(rule, o.network);
       },
       .sees_past_targets = true,
+      .takes_missing_inputs = true,
       .knows_classes = true,
       .network_settings = {{"hidden", "size: 16 is as measured, 32 doubles every network"},
                            {"window", "samples back-propagated through"}},

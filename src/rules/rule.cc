@@ -28,6 +28,10 @@ bool takes_raw_data(const Rule& rule) {
                    [](const auto& info, const auto&) { return info.whole_learner != nullptr; });
 }
 
+bool takes_missing_inputs(const Rule& rule) {
+  return with_info(rule, [](const auto& info, const auto&) { return info.takes_missing_inputs; });
+}
+
 std::vector<std::string> expert_names(const LearnerOptions& options) {
   return with_info(options.rule, [&](const auto& info, const auto& rule) {
     return info.expert_names(options, rule);

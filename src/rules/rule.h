@@ -58,6 +58,7 @@ struct RuleInfo {
   bool is_baseline = false;                 ///< for a network to beat
   bool ignores_inputs = false;              ///< predicts from past targets alone
   bool sees_past_targets = ignores_inputs;  ///< by itself, so that `lags` must be 0
+  bool takes_missing_inputs = false;        ///< NaN, where others refuse the sample
   bool knows_classes = false;               ///< of a whole learner: the loss may be cross_entropy
   /// Of a whole learner, those of the network's options that are settings of it.
   std::vector<NetworkSetting> network_settings = {};

@@ -92,7 +92,7 @@ AnswerWriter::Shape shape_of(const Engine& engine, bool json) {
   return {.json = json,
           .keys = engine.has_keys(),
           .times = schema.find(Role::time) != nullptr,
-          .held = engine.options().hold_missing,
+          .held = engine.options().missing == MissingInputs::hold,
           .intervals = model.coverage > 0 && !schema.has_classes(),
           .inner = schema.has_classes() ? std::vector<double>{} : model.inner,
           .surprise = model.surprise,

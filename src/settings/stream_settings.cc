@@ -267,11 +267,12 @@ const std::vector<StreamOption>& stream_options() {
       {"key", "Field that names a model: one for each of its values",
        [](S& s) -> P { return &s.fields.key; }},
       {"missing",
-       "Lines that lack inputs: refuse them, or hold the last values of these inputs",
+       "Lines that lack inputs: learn from them, as auto can (other learners refuse them), refuse "
+       "them, or hold the last values of these inputs",
        [](S& s) -> P { return &s.missing; },
        0,
        0,
-       {"refuse", "hold"}},
+       {"learn", "refuse", "hold"}},
       {"learner", "As for run", [](S& s) -> P { return &s.learner; }, 0, 0, {}, true},
       {"loss",
        "What an error costs: squared; poisson, of counts; huber, where some are far off; quantile, "
@@ -406,7 +407,7 @@ EngineOptions engine_options(const StreamSettings& s,
                    .horizon = s.horizon,
                    .max_delay = s.max_delay,
                    .periods = periods_of(s.time)};
-  options.hold_missing = s.missing == "hold";
+  options.missing = missing_inputs_named(s.missing);
   return options;
 }
 

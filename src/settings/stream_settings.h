@@ -29,7 +29,7 @@ struct Coverages {
 struct StreamSettings {
   FieldChoice fields;
   TimeChoice time;
-  std::string missing = "refuse";
+  std::string missing = "learn";
   std::string learner = "auto";
   std::string loss = "squared";
   std::uint64_t lags = 0;

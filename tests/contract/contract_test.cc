@@ -111,6 +111,7 @@ struct Case {
   bool has_covariance() const { return footprint(options).covariance_blocks > 0; }
   bool mixture() const { return std::holds_alternative<Algorithm2>(options.rule); }
   bool automatic() const { return std::holds_alternative<Auto>(options.rule); }
+  bool takes_gaps() const { return takes_missing_inputs(options.rule); }
   bool kernel() const { return std::holds_alternative<Kernel>(options.rule); }
   bool remembers() const {
     return !level() && (scaled || takes_raw_data(options.rule) || options.lags > 0 ||
@@ -261,6 +262,9 @@ std::vector<Case> cases() {
   all.push_back({"kernel_without_past_d2", {two, Kernel{}}});
   all.push_back({"kernel_lagged", {plain, small, 3}});
 
+  all.push_back({"trees", {plain, Trees{.trees = 10, .memory = 40, .every = 3}}});
+  all.push_back({"trees_lagged_d2", {two, Trees{}, 3}});
+
   all.push_back({"auto", {plain, Auto{}}});
   all.push_back({"auto_d2", {two, Auto{.experts = 6}}});
   all.push_back({"auto_no_lags", {plain, Auto{.lags = 0}}});
@@ -390,7 +394,7 @@ TEST_P(Contract, PredictAndForecastHaveNoEffect) {
   for (std::size_t t = 0; t < length; ++t) {
     learner->predict(other.x[t]);
     learner->forecast(3, normals(rng, 3 * n_x), ahead);
-    learner->predict(Vector(n_x, nan));
+    learner->predict(Vector(n_x, infinity));
     learner->predict(Vector(n_x + 1));
     const Vector d_hat = copy(learner->predict(stream.x[t]));
     ASSERT_TRUE(same_bits(d_hat, quiet->predict(stream.x[t]))) << t;
@@ -431,7 +435,7 @@ TEST_P(Contract, SpreadHasNoEffect) {
     }
     if (rng.below(4) == 0) asked->forecast(3, normals(rng, 3 * n_x), ahead);
     if (rng.below(4) == 0) {
-      asked->predict(Vector(n_x, nan));
+      asked->predict(Vector(n_x, infinity));
       ask();
     }
     const Vector d = t == length / 2 ? GetParam().fit(Vector(n_d, 1e90)) : stream.d[t];
@@ -590,7 +594,8 @@ TEST_P(Contract, SeedsDecide) {
   // Nothing is random about them.
   if (is_baseline(GetParam().options.rule) || GetParam().kernel()) return;
   const auto different = run(*GetParam().make(2), stream);
-  if (!GetParam().automatic()) {  // whose networks wait for the first targets
+  const bool waits = GetParam().automatic() || std::holds_alternative<Trees>(GetParam().options.rule);
+  if (!waits) {  // for the first targets
     EXPECT_FALSE(same_bits(different[0].prediction, expected[0].prediction));
   }
   EXPECT_FALSE(same_bits(different.back().prediction, expected.back().prediction));
@@ -607,7 +612,7 @@ TEST_P(Contract, UnusableSamplesLeaveNoTrace) {
   for (std::size_t t = 0; t < length; ++t) {
     for (const double bad : {nan, infinity, -infinity}) {
       Vector x = stream.x[t];
-      x.back() = bad;
+      x.back() = std::isnan(bad) && GetParam().takes_gaps() ? infinity : bad;
       for (const double v : learner->predict(x)) EXPECT_TRUE(std::isnan(v));
       EXPECT_EQ(learner->predict(x).size(), n_d);
       expect_rejected(learner->learn(x, stream.d[t]), "x");
@@ -631,9 +636,9 @@ TEST_P(Contract, UnusableSamplesLeaveNoTrace) {
 // Σ Tr P is what it was, also in the report of a sample that was refused.
 TEST_P(Contract, RefusingASampleReportsTheSameTrace) {
   const double trace = learner->learn(stream.x[0], stream.d[0]).covariance_trace;
-  EXPECT_EQ(learner->learn(Vector(n_x, nan), stream.d[0]).covariance_trace, trace);
+  EXPECT_EQ(learner->learn(Vector(n_x, infinity), stream.d[0]).covariance_trace, trace);
   EXPECT_EQ(learner->learn(stream.x[0], Vector(n_d, nan)).covariance_trace, trace);
-  EXPECT_EQ(learner->advance(Vector(n_x, nan)).covariance_trace, trace);
+  EXPECT_EQ(learner->advance(Vector(n_x, infinity)).covariance_trace, trace);
 }
 
 Vector numbers(const LearnerState& s) {
@@ -665,7 +670,7 @@ TEST_P(Contract, StateIsThatOfTheLastReportAndHasNoEffect) {
       asked = load(save(*asked));
       ASSERT_TRUE(same_bits(state, numbers(asked->state()))) << t;
     }
-    asked->learn(Vector(n_x, nan), stream.d[t]);  // refused
+    asked->learn(Vector(n_x, infinity), stream.d[t]);  // refused
     ASSERT_TRUE(same_bits(state, numbers(asked->state()))) << t;
   }
   EXPECT_TRUE(same_bits(asked->predict(other.x[0]), learner->predict(other.x[0])));
@@ -728,7 +733,7 @@ TEST_P(Contract, ForecastStepByStep) {
   for (int again = 0; again < 2; ++again) {
     learner->start_forecast();
     for (std::size_t k = 0; k < horizon; ++k) {
-      expect_all_nan(learner->forecast_next(Vector(n_x, nan)));
+      expect_all_nan(learner->forecast_next(Vector(n_x, infinity)));
       expect_all_nan(learner->forecast_next(Vector(n_x + 1)));
       const auto ahead = learner->forecast_next(std::span(future).subspan(k * n_x, n_x));
       EXPECT_TRUE(same_bits(ahead, std::span(d_hat).subspan(k * n_d, n_d))) << k;
@@ -751,11 +756,32 @@ TEST_P(Contract, ForecastRefusesWhatItCannotUse) {
   for (const double bad : {nan, infinity}) {
     Vector future(2 * n_x);
     future.back() = bad;
-    expect_refused(2, future);
+    if (std::isinf(bad) || !GetParam().takes_gaps()) expect_refused(2, future);
   }
   EXPECT_TRUE(learner->forecast(2, Vector(2 * n_x), d_hat));
   for (const double v : d_hat) EXPECT_TRUE(std::isfinite(v));
   EXPECT_TRUE(learner->forecast(0, {}, {}));
+}
+
+// Inputs that are missing, at times all of them: learnt from, and the same from a snapshot.
+TEST_P(Contract, LearnsFromSamplesWithGaps) {
+  if (!GetParam().takes_gaps()) return;
+  auto stopped = GetParam().make();
+  Vector ahead(2 * n_d);
+  for (std::size_t t = 0; t < length; ++t) {
+    Vector x = stream.x[t];
+    for (double& v : x)
+      if (rng.below(3) == 0 || t % 11 == 10) v = nan;
+    if (t % 9 == 4) stopped = load(save(*stopped));
+    const Vector d_hat = copy(learner->predict(x));
+    for (const double v : d_hat) ASSERT_TRUE(std::isfinite(v)) << t;
+    ASSERT_TRUE(same_bits(stopped->predict(x), d_hat)) << t;
+    ASSERT_TRUE(learner->forecast(2, Vector(2 * n_x, nan), ahead));
+    for (const double v : ahead) ASSERT_TRUE(std::isfinite(v)) << t;
+    const Seen report = step(*learner, x, stream.d[t]);
+    ASSERT_FALSE(is_rejected(report.status)) << t;
+    step(*stopped, x, stream.d[t]);
+  }
 }
 
 TEST_P(Contract, ReportsMakeSense) {
@@ -898,7 +924,7 @@ TEST_P(Contract, NothingIsAllocatedAfterConstruction) {
   WakingSteps steps(GetParam().options.rule);
   Vector ahead(3 * n_d);
   const Vector future(3 * n_x, 0.1);
-  const Vector bad(n_x, nan);
+  const Vector bad(n_x, infinity);
   const std::size_t before = allocations;
   for (std::size_t t = 0; t < length; ++t) {
     learner->predict(stream.x[t]);
@@ -939,7 +965,7 @@ TEST_P(Contract, LeavesTheCallersArithmeticAlone) {
     EXPECT_TRUE(denormals_work()) << "spread";
     t % 3 == 2 ? learner->advance(stream.x[t]) : learner->learn(stream.x[t], stream.d[t]);
     EXPECT_TRUE(denormals_work()) << "learn or advance";
-    learner->learn(Vector(n_x, nan), stream.d[t]);
+    learner->learn(Vector(n_x, infinity), stream.d[t]);
     EXPECT_TRUE(denormals_work()) << "a sample that is refused";
     learner->forecast(2, Vector(2 * n_x), ahead);
     EXPECT_TRUE(denormals_work()) << "forecast";

@@ -616,6 +616,20 @@ TEST_F(StreamTest, MissingInputsCanBeHeld) {
   EXPECT_THAT(work_.kalstream("inspect folder").out, HasSubstr(count + " inputs held"));
 }
 
+// By auto, whichever inputs are missing and whenever; others say what to do.
+TEST_F(StreamTest, LearnsFromLinesWithGaps) {
+  const std::string csv = "a,b,y\n,1,3\n2,,3\n,,4\n,2,\n";
+  const Ran ran = run("--learner auto --experts 2 --lags 2", csv);
+  EXPECT_EQ(ran.exit_code, fine);
+  EXPECT_THAT(ran.err,
+              AllOf(HasSubstr("4 samples predicted, 3 targets learnt"), Not(HasSubstr("refused"))));
+  EXPECT_THAT(run("--learner auto --missing refuse", csv).err, HasSubstr("4 lines refused"));
+  EXPECT_THAT(run("--learner rls", csv).err,
+              AllOf(HasSubstr("auto learns without them"), HasSubstr("4 lines refused")));
+  const auto gaps = split(run("--learner auto --experts 2 --lags 2 --answers jsonl", csv).out);
+  EXPECT_EQ(json::parse(gaps.at(2))["held"], 2);
+}
+
 TEST_F(StreamTest, MissingInputsAreRefusedUntilThereIsOneToHold) {
   const std::string csv = "a,b,y\n,1,3\n2,,3\n,,4\n,,\n";
   const Ran ran = run("--learner rls --missing hold", csv);

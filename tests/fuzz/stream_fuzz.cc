@@ -18,7 +18,7 @@ KALSTREAM_FUZZ(stream) {
   if ((choice & 2) != 0) options.fields.inputs = {"none"};
   if ((choice & 4) != 0) options.fields.key = "k";
   if ((choice & 128) != 0) options.fields.categories = {"c"};
-  options.hold_missing = (choice & 64) != 0;
+  options.missing = (choice & 64) != 0 ? MissingInputs::hold : MissingInputs::learn;
   options.model = {.coverage = (choice & 8) != 0 ? 0.9 : 0,
                    .horizon = (choice & 16) != 0 ? 2U : 0,
                    .max_delay = 3};
@@ -48,7 +48,7 @@ KALSTREAM_FUZZ(stream) {
     if (answer == nullptr) continue;
     const AnswerWriter writer({.json = (choice & 32) != 0,
                                .keys = engine.has_keys(),
-                               .held = options.hold_missing,
+                               .held = options.missing == MissingInputs::hold,
                                .intervals = options.model.coverage > 0,
                                .horizon = options.model.horizon,
                                .targets = engine.schema().target_names()});

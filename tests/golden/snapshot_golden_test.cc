@@ -59,6 +59,7 @@ std::vector<Golden> goldens() {
           {"v6_kernel",
            {{two, Kernel{.centres = 8, .memory = 32, .renewal = 20, .past_inputs = 1}}},
            1e-4},
+          {"v6_trees", {{two, Trees{.trees = 5, .memory = 32, .every = 4}}}},
           // In single precision vector units differ sooner.
           {"v6_ekf_single", {{two, Ekf{.single_precision = true}}}, 1e-4},
           {"v6_auto", {{one, Auto{.experts = 2, .lags = 2}}}, 1e-4},

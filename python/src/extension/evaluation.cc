@@ -309,8 +309,16 @@ void bind_evaluation(nb::module_& m) {
   bind_members(options, "steps", &O::steps, "warm_up", &O::warm_up, "horizon", &O::horizon,
                "weight_points", &O::weight_points, "coverage", &O::coverage, "surprise",
                &O::surprise, "alarm_rate", &O::alarm_rate, "keep_forecasts", &O::keep_forecasts,
-               "hold_missing", &O::hold_missing, "future", &O::future, "delay", &O::delay,
-               "max_delay", &O::max_delay, "periods", &O::periods);
+               "future", &O::future, "delay", &O::delay, "max_delay", &O::max_delay, "periods",
+               &O::periods);
+  options.def_prop_rw(
+      "missing",
+      [](const O& o) {
+        return o.missing == MissingInputs::hold     ? "hold"
+               : o.missing == MissingInputs::refuse ? "refuse"
+                                                    : "learn";
+      },
+      [](O& o, const std::string& name) { o.missing = missing_inputs_named(name); });
   m.def("look_ahead", look_ahead, nb::arg("learner"), nb::arg("data"), nb::arg("options"),
         nb::arg("backtest"));
   m.def("run", run, nb::arg("learners"), nb::arg("data"), nb::arg("options"), nb::arg("jobs"));

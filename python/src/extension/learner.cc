@@ -171,7 +171,8 @@ nb::object forecast(PyLearner& self, std::size_t horizon, nb::handle X) {
       "forecast", "choose a shorter horizon");
   const Numbers numbers(X, horizon * l.inputs(), "X");
   const Values inputs = numbers;
-  if (!all_usable(inputs)) fail_inputs();
+  for (std::size_t k = 0; k < horizon; ++k)
+    if (!l.can_use(inputs.subspan(k * l.inputs(), l.inputs()))) fail_inputs();
   std::vector<double> d_hat;
   d_hat.reserve(horizon * l.outputs());
   l.start_forecast();

@@ -110,7 +110,7 @@ class EvaluationOptions:
     surprise: bool
     alarm_rate: float
     keep_forecasts: bool
-    hold_missing: bool
+    missing: str
     future: Sequence[str]
     delay: int
     max_delay: int

@@ -35,8 +35,6 @@ class Source:
             if name not in _defaults():
                 raise TypeError(f"unexpected keyword argument {name!r}")
         a = SimpleNamespace(**{**_defaults(), **arguments})
-        if a.missing not in ("refuse", "hold"):
-            raise ValueError(f"missing: 'refuse' or 'hold' expected, not {a.missing!r}")
         if not 0 <= a.alarm_rate < 1:
             raise ValueError(f"alarm_rate: a part of the rows, e.g. 1e-4, not {a.alarm_rate}")
         self.options = options = _core.EvaluationOptions()
@@ -48,7 +46,7 @@ class Source:
         options.keep_forecasts = bool(a.keep_forecasts)
         options.surprise = bool(a.surprise)
         options.alarm_rate = float(a.alarm_rate)
-        options.hold_missing = a.missing == "hold"
+        options.missing = a.missing
         options.periods = periods_of(a.periods)
         self.interval = a.interval
         self.data = self._read(X, y, {name: getattr(a, name) for name in FIELDS}, a.columns, like)
@@ -151,8 +149,8 @@ class TargetScore:
 class Run:
     """What a learner did on a stream.
 
-    A row without target (NaN) is passed through and not scored; a row with a missing input is skipped. The
-    first target is learnt, not scored: before it nothing can be known.
+    A row without target (NaN) is passed through and not scored; a row with a missing input is learnt from by
+    `auto`, and skipped by other learners. The first target is learnt, not scored: before it nothing can be known.
 
     Where the target is a class, `y` and `predictions` are names ("" where there is none), and `nse`, `mae` and
     `rmse` tell nothing: `log_loss`, `class_scores` and `reliability` do.
@@ -400,7 +398,7 @@ def run(
     classes: int | None = None,
     columns: Sequence[str] | None = None,
     interval: float | None = 0.9,
-    missing: str = "refuse",
+    missing: str = "learn",
     steps: int = 0,
     horizon: int = 0,
     warm_up: int = 0,
@@ -453,7 +451,8 @@ def run(
     interval
         The part of the targets that bounds around predictions are to hold; None: no bounds.
     missing
-        Rows that lack inputs: "refuse" them (they are skipped), or "hold" the last values.
+        Rows that lack inputs: "learn" from them, as `auto` can (others skip them), "refuse" them (they are
+        skipped), or "hold" the last values.
     steps
         Rows to use; 0: all (of a generator, "gen:NAME", 5000).
     horizon

@@ -316,7 +316,7 @@ class Classifier(_Estimator, base.Classifier):
         scale: bool = True,
         memory: int = 1000,
         max_features: int = 256,
-        max_classes: int = 32,
+        max_classes: int = 256,
         **options: Option,
     ) -> None:
         self.max_classes = max_classes
