@@ -20,6 +20,11 @@ struct Interval {
   double high = unknown;
 
   bool holds(double d) const { return d >= low && d <= high; }
+  /// Becomes as wide as it takes to contain others; unknown ones change nothing.
+  void contain(const Interval& other) {
+    if (other.low < low) low = other.low;
+    if (other.high > high) high = other.high;
+  }
 
   /// What Intervals::learn needs to know of the moment the bounds were made at; Surprise, too.
   struct Origin {

@@ -78,13 +78,10 @@ void CalibratedLearner::judge(std::span<const double> spread, Prediction& to) {
     const auto bounds = inner_[i].around(to.d_hat, spread);
     to.inner.insert(to.inner.end(), bounds.begin(), bounds.end());
   }
-  // Wider ones contain them: each learns by itself, and they might cross.
-  for (std::size_t i = to.inner.size(); i-- > 0;) {
+  // Each learns by itself, and they might cross: wider ones contain the others.
+  for (std::size_t i = 0; i < to.inner.size(); ++i) {
     const bool is_widest = i + outputs >= to.inner.size();
-    const Interval& wider = is_widest ? to.bounds[i % outputs] : to.inner[i + outputs];
-    if (!(wider.low <= wider.high)) continue;
-    to.inner[i].low = std::clamp(to.inner[i].low, wider.low, wider.high);
-    to.inner[i].high = std::clamp(to.inner[i].high, wider.low, wider.high);
+    (is_widest ? to.bounds[i % outputs] : to.inner[i + outputs]).contain(to.inner[i]);
   }
 }
 

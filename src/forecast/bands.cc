@@ -105,12 +105,7 @@ std::span<const Interval> ForecastBands::around(std::span<const double> d_hat, s
       bounds.high = d_hat[k] + distance(1);
       if (bounds.low > bounds.high)
         bounds.low = bounds.high = std::midpoint(bounds.low, bounds.high);
-      if (level > 0 &&
-          w.bounds[k * levels + level - 1].low <= w.bounds[k * levels + level - 1].high) {
-        const Interval& inner = w.bounds[k * levels + level - 1];
-        bounds.low = std::min(bounds.low, inner.low);
-        bounds.high = std::max(bounds.high, inner.high);
-      }
+      if (level > 0) bounds.contain(w.bounds[k * levels + level - 1]);
       targets_.hold(bounds);
     }
   }

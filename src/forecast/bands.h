@@ -26,7 +26,8 @@ class Archive;
 /// Errors of forecasts that overlap are alike: n = 1 + the number of targets that were learnt
 /// between a forecast and its own target, and n errors count as one wherever something is learnt
 /// from them. Bounds are at most the range of all targets away from these; not below 0 where no
-/// target was; and whole numbers where all targets were.
+/// target was; and whole numbers where all targets were. Those of wider coverages contain the
+/// others.
 class ForecastBands {
  public:
   /// Coverages ascend.
@@ -62,9 +63,9 @@ class ForecastBands {
     std::size_t leads = 0;
     std::vector<Interval> bounds;  // leads × coverages; the first of each lead has the origin
   };
+
   double alpha(std::size_t level) const { return (1 - coverages_[level]) / 2; }
   void learn_lead(Lead& lead, const Waiting& from, std::size_t k, double d);
-  void find_distances(std::size_t leads);
   void smooth(std::span<double> distances) const;
 
   std::vector<double> coverages_;

@@ -39,7 +39,8 @@ TEST(PublicStream, GoesOnFromACheckpointToTheBit) {
   EXPECT_EQ(other.schema(), stream.schema());
 }
 
-// The widest bounds are what they are without the others, which lie within them.
+// Wider bounds contain the others. The widest are what they are without them, unless that takes
+// more.
 TEST(PublicStream, SeveralCoveragesAreToldTogether) {
   const auto with = [](const std::string& coverages) {
     return R"({"target":"y","id":"t","learner":"rls","horizon":3,"interval":)" + coverages + "}";
@@ -63,7 +64,7 @@ TEST(PublicStream, SeveralCoveragesAreToldTogether) {
       const std::string all = answer_of(several, record);
       for (const std::string what : {"interval", "forecast_interval"}) {
         const double widest = low_of(all, what);
-        EXPECT_TRUE(std::isnan(widest) || widest == low_of(alone, what)) << all << alone;
+        EXPECT_TRUE(std::isnan(widest) || widest <= low_of(alone, what)) << all << alone;
         const double wide = low_of(all, what + "_0.8");
         if (std::isnan(wide)) continue;
         ++seen;

@@ -113,8 +113,8 @@ struct Case {
   bool automatic() const { return std::holds_alternative<Auto>(options.rule); }
   bool takes_gaps() const { return takes_missing_inputs(options.rule); }
   bool kernel() const { return std::holds_alternative<Kernel>(options.rule); }
-  bool remembers() const {
-    return !level() && (scaled || takes_raw_data(options.rule) || options.lags > 0 ||
+  bool remembers() const {  // trees do not ask anything of ten samples yet
+    return !level() && !std::holds_alternative<Trees>(options.rule) && (scaled || takes_raw_data(options.rule) || options.lags > 0 ||
                         options.network.cell != Cell::feedforward);
   }
 };
