@@ -55,13 +55,13 @@ struct ExpertPlan {
   bool has_network() const {
     return !std::holds_alternative<Naive>(rule) && !std::holds_alternative<Mean>(rule);
   }
-  bool is_kernel() const { return std::holds_alternative<Kernel>(rule); }
-  bool is_forest() const { return std::holds_alternative<Trees>(rule); }
-  bool is_linear() const {
-    return has_network() && network.hidden == 0 && !is_kernel() && !is_forest();
+  /// A kernel or trees: its learner is a PortionedLearner.
+  bool is_portioned() const {
+    return std::holds_alternative<Kernel>(rule) || std::holds_alternative<Trees>(rule);
   }
+  bool is_linear() const { return has_network() && network.hidden == 0 && !is_portioned(); }
   /// Has samples of the past before it, which are of no use any more once the stream has changed.
-  bool knows_by_heart() const { return replays > 0 || is_kernel() || is_forest(); }
+  bool knows_by_heart() const { return replays > 0 || is_portioned(); }
 };
 
 /// The experts for a stream of this kind, in the order of the blend's weights: the most useful

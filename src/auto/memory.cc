@@ -7,7 +7,7 @@
 #include "auto/scale.h"
 #include "core/archive.h"
 #include "core/rng.h"
-#include "learner/kernel_learner.h"
+#include "learner/portioned_learner.h"
 
 namespace kalstream {
 namespace {
@@ -19,8 +19,8 @@ void learn_again(Expert& e, Learner& learner, const SampleMemory::Sample& sample
   scale.see(sample.x, sample.past, e.again_seen);
   scale.standardise_target(sample.d, e.again_target);
   const auto target = e.target_of(e.again_target, sample.d);
-  if (e.plan.is_kernel())
-    static_cast<KernelLearner&>(learner).remember(e.view(e.again_seen), target);
+  if (e.plan.is_portioned())
+    static_cast<PortionedLearner&>(learner).remember(e.view(e.again_seen), target);
   else
     learner.learn(e.view(e.again_seen), target);
 }
@@ -84,7 +84,7 @@ void prepare(Expert& e, const SampleMemory& memory, const Scale& scale, std::uin
     learn_again(e, *e.next, memory[age], scale);
     replay(e, *e.next, memory, scale, step, age);
   }
-  const bool has_work = e.plan.is_kernel() && static_cast<KernelLearner&>(*e.next).work();
+  const bool has_work = e.plan.is_portioned() && static_cast<PortionedLearner&>(*e.next).work();
   if (has_work || e.next_sample < memory.count()) return;
   e.learner = std::move(e.next);
   e.next.reset();

@@ -24,7 +24,8 @@ class Boosted final : public ClassExpert {
   void learn(const ClassMoment& now, const ClassPast& past, std::size_t /*y*/) override {
     boosting_.score(now.x, score_);
     const Window window(*this, past.memory);
-    boosting_.learn(window, window.place(0), score_);
+    boosting_.take(window, window.place(0), score_);
+    boosting_.work(window);
   }
 
   // With more classes the trees begin anew, with the scale they stay.

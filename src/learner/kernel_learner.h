@@ -4,10 +4,10 @@
 #include <vector>
 
 #include "core/cloned.h"
-#include "kalstream/learner.h"
 #include "kalstream/rules/kernel.h"
 #include "learner/kernel_filter.h"
 #include "learner/kernel_likelihood.h"
+#include "learner/portioned_learner.h"
 
 namespace kalstream {
 
@@ -15,7 +15,7 @@ namespace kalstream {
 /// sample is done in portions, one with each sample: steps up the likelihood, the choice of new
 /// centres, samples learnt again. Making a new filter allocates; where there is no memory for it,
 /// the old one stays.
-class KernelLearner final : public Learner {
+class KernelLearner final : public PortionedLearner {
  public:
   /// For standardised inputs and targets.
   KernelLearner(std::size_t inputs, std::size_t outputs, const Kernel& rule);
@@ -36,10 +36,8 @@ class KernelLearner final : public Learner {
   void reset() override;
   void exchange(Archive& archive) override;
 
-  /// Learns a sample of the past, and leaves all else that there is to do to later work().
-  void remember(std::span<const double> x, std::span<const double> d);
-  /// Does a portion of what there is to do. Whether more is left.
-  bool work();
+  void remember(std::span<const double> x, std::span<const double> d) override;
+  bool work() override;
 
   const KernelShape& shape() const { return likelihood_.shape(); }
   std::size_t centres() const { return filter_->centres(); }

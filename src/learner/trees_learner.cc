@@ -57,18 +57,33 @@ std::span<const double> TreesLearner::predict(std::span<const double> x) {
   return d_hat_;
 }
 
+bool TreesLearner::is_usable(std::span<const double> x, std::span<const double> d) const {
+  return x.size() == inputs_ && all_usable(x) && d.size() == outputs() && all_usable(d);
+}
+
 StepReport TreesLearner::learn(std::span<const double> x, std::span<const double> d) {
   const FlushDenormals guard;
-  if (x.size() != inputs_ || !all_usable(x) || d.size() != outputs() || !all_usable(d))
-    return refusal(*this);
+  if (!is_usable(x, d)) return refusal(*this);
+  remember(x, d);
+  work();
+  return {.status = StepStatus::applied, .experts = 1, .applied = 1, .weights = {}};
+}
+
+void TreesLearner::remember(std::span<const double> x, std::span<const double> d) {
+  if (!is_usable(x, d)) return;
   const auto place = static_cast<std::size_t>(learnt_++ % memory_);
   const auto known = static_cast<double>(std::min<std::uint64_t>(learnt_, memory_));
   for (std::size_t k = 0; k < outputs(); ++k) mean_[k] += (d[k] - mean_[k]) / known;
   ++samples_;
   std::ranges::copy(d, std::ranges::copy(x, &rows_[place * width()]).out);
   boosting_.score(x, d_hat_);
-  boosting_.learn(Window(*this), place, d_hat_);
-  return {.status = StepStatus::applied, .experts = 1, .applied = 1, .weights = {}};
+  boosting_.take(Window(*this), place, d_hat_);
+}
+
+// The trees that there are predict well enough meanwhile.
+bool TreesLearner::work() {
+  boosting_.work(Window(*this));
+  return false;
 }
 
 StepReport TreesLearner::advance(std::span<const double> x) {

@@ -3,15 +3,15 @@
 
 #include <vector>
 
-#include "kalstream/learner.h"
 #include "kalstream/rules/trees.h"
+#include "learner/portioned_learner.h"
 #include "trees/boosting.h"
 
 namespace kalstream {
 
 /// Boosting with the squared error of the last samples. Each sample is learnt in a bounded time: at
 /// most one tree is fitted with it.
-class TreesLearner final : public Learner {
+class TreesLearner final : public PortionedLearner {
  public:
   /// For raw data: trees depend on the order of an input's values alone.
   TreesLearner(std::size_t inputs, std::size_t outputs, const Trees& rule, std::uint64_t seed);
@@ -29,8 +29,12 @@ class TreesLearner final : public Learner {
   void reset() override;
   void exchange(Archive& archive) override;
 
+  void remember(std::span<const double> x, std::span<const double> d) override;
+  bool work() override;
+
  private:
   class Window;
+  bool is_usable(std::span<const double> x, std::span<const double> d) const;
   std::size_t width() const { return inputs_ + outputs(); }
 
   std::size_t inputs_;

@@ -8,7 +8,7 @@ namespace kalstream {
 namespace {
 
 constexpr std::size_t smallest_window = 10;   // rows for a tree
-constexpr std::uint64_t most_at_once = 4;     // trees fitted with one sample
+constexpr std::uint64_t most_at_once = 4;     // trees fitted in one step
 constexpr std::uint64_t most_waited = 64;     // samples that trees are made up for
 constexpr std::uint64_t trees_of_a_draw = 3;  // with the same thresholds, of a full window
 constexpr std::size_t most_gradients = 4;     // that the questions of a tree are chosen by
@@ -47,15 +47,18 @@ Boosting::Boosting(std::size_t inputs, std::size_t outputs, const BoostingPlan& 
 
 std::size_t Boosting::gradients() const { return std::min(outputs(), most_gradients); }
 
-void Boosting::learn(const Rows& rows, std::size_t place, std::span<const double> score) {
+void Boosting::take(const Rows& rows, std::size_t place, std::span<const double> score) {
   std::ranges::copy(score, score_of(place).begin());
   binned_.set(place, rows.x(place));
-  const std::size_t size = rows.size();
-  if (binned_.size() == 0 || size < smallest_window) return;
-  // Between two trees a full window moves on by `every` rows, a young one by so much less as it is
-  // smaller: there may be several trees with one sample then.
-  const std::uint64_t pause = plan_.every * size;
-  waited_ = std::min(waited_ + plan_.window, most_waited * plan_.window);
+  if (rows.size() >= smallest_window)
+    waited_ = std::min(waited_ + plan_.window, most_waited * plan_.window);
+}
+
+// Between two trees a full window moves on by `every` rows, a young one by so much less as it is
+// smaller: there may be several trees with one sample then.
+void Boosting::work(const Rows& rows) {
+  if (binned_.size() == 0 || rows.size() < smallest_window) return;
+  const std::uint64_t pause = plan_.every * rows.size();
   for (std::uint64_t t = 0; t < most_at_once && waited_ >= pause; ++t) {
     waited_ -= pause;
     replace_oldest(rows);

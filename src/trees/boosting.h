@@ -55,8 +55,10 @@ class Boosting {
   /// The scores that the trees give inputs x.
   void score(std::span<const double> x, std::span<double> score) const { forest_.add_up(x, score); }
   /// The newest row, which lies at `place` and has these scores by now, is in the window from now
-  /// on. A new tree is fitted if it is time.
-  void learn(const Rows& rows, std::size_t place, std::span<const double> score);
+  /// on.
+  void take(const Rows& rows, std::size_t place, std::span<const double> score);
+  /// Fits new trees, if it is time: a bounded number of them.
+  void work(const Rows& rows);
 
   void reset();
   void exchange(Archive& archive);

@@ -58,7 +58,8 @@ struct Stream {
   }
   void learn(const Vector& x, const Vector& d) {
     predict(x);
-    boosting.learn(rows, rows.add(x, d), score);
+    boosting.take(rows, rows.add(x, d), score);
+    boosting.work(rows);
   }
   /// The mean squared error of the next samples.
   template <class Target>
