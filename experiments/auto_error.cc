@@ -1,6 +1,7 @@
 // The error of `auto`, or of another learner, on many streams: what a change of it is worth.
 //
-//     make experiments && build/release/auto_error [--data DIR] [--seeds N] [--rows N] [--learner NAME]
+//     make experiments && build/release/auto_error [--data DIR] [--seeds N] [--rows N] [--learner
+//     NAME]
 //
 // DIR holds the paper's four streams, tables/ and series/; what is absent is left out. Errors are
 // divided by the variance of the targets (NSE), after the first 200 rows of tables and series;
@@ -111,8 +112,9 @@ int main(int argc, char** argv) {
   }
   const std::vector<Stream> streams = streams_in(data, rows);
   std::vector<double> errors(streams.size() * seeds);
-  parallel_for(errors.size(), 0,
-               [&](std::size_t i) { errors[i] = error_of(streams[i / seeds], learner, 1 + i % seeds); });
+  parallel_for(errors.size(), 0, [&](std::size_t i) {
+    errors[i] = error_of(streams[i / seeds], learner, 1 + i % seeds);
+  });
   double logs = 0;
   std::size_t n = 0;
   for (std::size_t s = 0; s < streams.size(); ++s) {

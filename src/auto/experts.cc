@@ -142,7 +142,8 @@ class Planner {
   void add(ExpertPlan plan) {
     plan.sees_inputs = plan.sees_inputs && has_inputs();
     plan.lags = std::min(plan.lags, most_lags_);
-    const bool sees_all = plan.network.hidden == 0 && plan.lags == 0 && !plan.is_kernel() && !plan.is_forest();
+    const bool sees_all =
+        plan.network.hidden == 0 && plan.lags == 0 && !plan.is_kernel() && !plan.is_forest();
     const std::size_t inputs = sees_all ? network_.inputs : sight_.of_inputs(plan.replays > 0);
     plan.sees_chosen = plan.sees_inputs && !sees_all && sight_.is_wide();
     plan.first = !plan.sees_inputs  ? sight_.past_targets()

@@ -57,7 +57,9 @@ struct ExpertPlan {
   }
   bool is_kernel() const { return std::holds_alternative<Kernel>(rule); }
   bool is_forest() const { return std::holds_alternative<Trees>(rule); }
-  bool is_linear() const { return has_network() && network.hidden == 0 && !is_kernel() && !is_forest(); }
+  bool is_linear() const {
+    return has_network() && network.hidden == 0 && !is_kernel() && !is_forest();
+  }
   /// Has samples of the past before it, which are of no use any more once the stream has changed.
   bool knows_by_heart() const { return replays > 0 || is_kernel() || is_forest(); }
 };

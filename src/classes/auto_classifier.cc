@@ -244,8 +244,7 @@ std::span<const double> AutoClassifier::forecast_next(std::span<const double> x)
 // With many classes there are other experts than with few: each goes on from the one of its name.
 bool AutoClassifier::go_on_from(const Learner& narrower) {
   const auto* const other = dynamic_cast<const AutoClassifier*>(&narrower);
-  if (other == nullptr || other->inputs() != inputs() || other->classes() > classes())
-    return false;
+  if (other == nullptr || other->inputs() != inputs() || other->classes() > classes()) return false;
   const std::size_t n = classes();
   const std::size_t combined = 1 + stacks_.size();
   std::vector<std::size_t> from(names_.size(), ClassMixture::nobody);

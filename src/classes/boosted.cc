@@ -12,7 +12,9 @@ namespace {
 class Boosted final : public ClassExpert {
  public:
   Boosted(std::size_t inputs, std::size_t classes, const BoostingPlan& plan)
-      : boosting_(inputs, classes == 2 ? 1 : classes, plan), score_(boosting_.outputs()), p_(classes) {}
+      : boosting_(inputs, classes == 2 ? 1 : classes, plan),
+        score_(boosting_.outputs()),
+        p_(classes) {}
 
   void predict(const ClassMoment& now, const ClassPast&, std::span<double> p) override {
     boosting_.score(now.x, score_);

@@ -120,11 +120,15 @@ std::vector<ClassExpertPlan> plan_class_experts(const Auto& options,
   }
   if (has_inputs) {
     const std::uint64_t seed = network.seed * 1000;
-    list.push_back(
-        {"boosted", BoostingPlan{.trees = classes == 2 ? 32U : 64U, .leaves = 16, .every = classes == 2 ? 16U : 10U, .least = 1, .seed = seed + 1}});
+    list.push_back({"boosted", BoostingPlan{.trees = classes == 2 ? 32U : 64U,
+                                            .leaves = 16,
+                                            .every = classes == 2 ? 16U : 10U,
+                                            .least = 1,
+                                            .seed = seed + 1}});
     list.push_back(
         {"boosted-recent",
-         BoostingPlan{.window = 400, .trees = 24, .leaves = 16, .every = 8, .least = 1, .seed = seed + 2}});
+         BoostingPlan{
+             .window = 400, .trees = 24, .leaves = 16, .every = 8, .least = 1, .seed = seed + 2}});
     list.push_back({"kernel", has_networks ? Kernel{} : Kernel{.memory = 5000, .renewal = 5000}});
     list.push_back({"neighbours", NeighboursPlan{}});
     list.push_back({"bayes", BayesPlan{1}});

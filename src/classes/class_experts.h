@@ -50,8 +50,8 @@ struct SuccessionPlan {
 
 struct ClassExpertPlan {
   std::string name;
-  std::variant<ClassNetworkPlan, SoftmaxPlan, BoostingPlan, Kernel, NeighboursPlan, BayesPlan, FrequenciesPlan,
-               SuccessionPlan>
+  std::variant<ClassNetworkPlan, SoftmaxPlan, BoostingPlan, Kernel, NeighboursPlan, BayesPlan,
+               FrequenciesPlan, SuccessionPlan>
       what;
 };
 

@@ -75,7 +75,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(ClassExpertPlan{"softmax", SoftmaxPlan{}},
                     ClassExpertPlan{"softmax_lag2", SoftmaxPlan{.lags = 2}},
                     ClassExpertPlan{"softmax_recent", SoftmaxPlan{.process_noise = 1e-4}},
-                    ClassExpertPlan{"kernel", Kernel{.centres = 64, .memory = 500, .renewal = 500}}),
+                    ClassExpertPlan{"kernel",
+                                    Kernel{.centres = 64, .memory = 500, .renewal = 500}}),
     [](const auto& info) { return info.param.name; });
 
 }  // namespace

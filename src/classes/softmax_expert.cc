@@ -10,16 +10,16 @@
 namespace kalstream {
 namespace {
 
-/// Logistic regression of many classes, p = softmax(W [1 ; x]), with one covariance P for the weights
-/// of every class: a step costs n² + nK of n inputs and K classes, where a covariance for each row
-/// of weights costs K²n².
+/// Logistic regression of many classes, p = softmax(W [1 ; x]), with one covariance P for the
+/// weights of every class: a step costs n² + nK of n inputs and K classes, where a covariance for
+/// each row of weights costs K²n².
 ///
 ///     e_k = [y = k] − p_k,  g = Px,  v = xᵀPx
 ///     W_k ← W_k + g e_k/(1 + cv),   P ← P − ggᵀ/(v + 1/h) + qI
 ///
 /// h = (1 − Σp²)/K is the curvature p_k(1 − p_k) of the loss, in the mean over the classes, and
-/// c = eᵀ(diag p − ppᵀ)e/eᵀe that along the error: larger where the sample contradicts p so much that
-/// the step would carry it beyond its own optimum.
+/// c = eᵀ(diag p − ppᵀ)e/eᵀe that along the error: larger where the sample contradicts p so much
+/// that the step would carry it beyond its own optimum.
 class SoftmaxExpert final : public ClassExpert {
  public:
   SoftmaxExpert(std::size_t inputs, std::size_t classes, const SoftmaxPlan& plan)
@@ -101,7 +101,8 @@ class SoftmaxExpert final : public ClassExpert {
     if (!all_usable(weights_)) reset();
   }
 
-  // With a = (1 − p_y)/p_y a full step leads to where y has the odds e² : 1, as LossFunction has it.
+  // With a = (1 − p_y)/p_y a full step leads to where y has the odds e² : 1, as LossFunction has
+  // it.
   double curvature(std::size_t y) const {
     double mean = 0;
     double squares = 0;

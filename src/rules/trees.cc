@@ -12,8 +12,8 @@ Footprint footprint_of(const LearnerOptions& options, const Trees& rule) {
   const NetworkOptions network = network_inside(options);
   const auto inputs = static_cast<double>(network.inputs);
   const auto outputs = static_cast<double>(network.outputs);
-  const double forest = static_cast<double>(rule.trees * rule.leaves) *
-                        (sizeof(TreeNode) + outputs * sizeof(double));
+  const double forest =
+      static_cast<double>(rule.trees * rule.leaves) * (sizeof(TreeNode) + outputs * sizeof(double));
   const double sample = sizeof(double) * (inputs + 2 * outputs);
   return {.weights = rule.trees * rule.leaves * network.outputs,
           .bytes = forest + static_cast<double>(rule.memory) * sample};
@@ -28,7 +28,8 @@ const RuleInfo<Trees>& Trees::info() {
                                             [](double v) { return v >= 2 && v <= 128; }};
   static constexpr Permitted enough_memory{"in 32..1000000",
                                            [](double v) { return v >= 32 && v <= 1'000'000; }};
-  static constexpr Permitted up_to_1{"above 0, at most 1", [](double v) { return v > 0 && v <= 1; }};
+  static constexpr Permitted up_to_1{"above 0, at most 1",
+                                     [](double v) { return v > 0 && v <= 1; }};
   static const RuleInfo<Trees> info{
       .learners = {{"trees", "boosted trees over the samples in memory, made anew one by one"}},
       .fields =
@@ -48,9 +49,9 @@ const RuleInfo<Trees>& Trees::info() {
           },
       .whole_learner = [](const LearnerOptions& o, const Trees& rule) -> std::unique_ptr<Learner> {
         const NetworkOptions network = network_inside(o);
-        return make_lagged(std::make_unique<TreesLearner>(network.inputs, network.outputs, rule,
-                                                          network.seed),
-                           o.network.inputs, o.lags);
+        return make_lagged(
+            std::make_unique<TreesLearner>(network.inputs, network.outputs, rule, network.seed),
+            o.network.inputs, o.lags);
       },
       .footprint = footprint_of,
   };

@@ -138,8 +138,7 @@ void Boosting::set_values(std::size_t tree) {
         s.denominator[k] += s.curvatures[place * n + k];
       }
     const auto values = forest_.values(tree, leaf);
-    for (std::size_t k = 0; k < n; ++k)
-      values[k] = plan_.rate * s.numerator[k] / s.denominator[k];
+    for (std::size_t k = 0; k < n; ++k) values[k] = plan_.rate * s.numerator[k] / s.denominator[k];
     for (const std::uint32_t place : grower.rows(leaf))
       for (std::size_t k = 0; k < n; ++k) score_of(place)[k] += values[k];
   }

@@ -40,8 +40,8 @@ class Boosting {
     virtual std::size_t place(std::size_t s) const = 0;
     virtual std::span<const double> x(std::size_t place) const = 0;
     /// Of the loss by the scores of a row, downhill.
-    virtual void slopes(std::size_t place, std::span<const double> score, std::span<double> gradient,
-                        std::span<double> curvature) const = 0;
+    virtual void slopes(std::size_t place, std::span<const double> score,
+                        std::span<double> gradient, std::span<double> curvature) const = 0;
 
    protected:
     ~Rows() = default;
@@ -53,9 +53,7 @@ class Boosting {
   std::size_t outputs() const { return forest_.outputs(); }
 
   /// The scores that the trees give inputs x.
-  void score(std::span<const double> x, std::span<double> score) const {
-    forest_.add_up(x, score);
-  }
+  void score(std::span<const double> x, std::span<double> score) const { forest_.add_up(x, score); }
   /// The newest row, which lies at `place` and has these scores by now, is in the window from now
   /// on. A new tree is fitted if it is time.
   void learn(const Rows& rows, std::size_t place, std::span<const double> score);
@@ -77,8 +75,8 @@ class Boosting {
   BoostingPlan plan_;
   BinnedInputs binned_;
   Forest forest_;
-  std::uint64_t fitted_ = 0;   // trees so far
-  std::uint64_t waited_ = 0;   // since the last, in parts of a sample of which there are `window`
+  std::uint64_t fitted_ = 0;    // trees so far
+  std::uint64_t waited_ = 0;    // since the last, in parts of a sample of which there are `window`
   std::vector<double> scores_;  // of the rows in the window
 };
 

@@ -69,7 +69,7 @@ class Forest {
   std::size_t leaves_;
   std::size_t outputs_;
   std::vector<TreeNode> nodes_;  // tree × (leaves − 1)
-  std::vector<double> values_;    // tree × leaf × output
+  std::vector<double> values_;   // tree × leaf × output
 };
 
 }  // namespace kalstream

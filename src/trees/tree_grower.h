@@ -17,8 +17,8 @@ namespace kalstream {
 ///
 ///     Σ (Σ g)²/(Σ h + prior)  over both sides, less the same of the leaf as a whole
 ///
-/// until there are enough leaves. Sums are taken by the bins of the inputs, those of a leaf's larger
-/// part as the difference of the leaf and its smaller part (LightGBM; Ke and others 2017).
+/// until there are enough leaves. Sums are taken by the bins of the inputs, those of a leaf's
+/// larger part as the difference of the leaf and its smaller part (LightGBM; Ke and others 2017).
 ///
 /// One grower serves all models of a thread: what is in it lives no longer than one tree.
 class TreeGrower {
@@ -29,7 +29,8 @@ class TreeGrower {
   void reserve(std::size_t places, std::size_t gradients, std::size_t inputs, std::size_t leaves);
   /// Begins such a tree.
   void start(std::size_t places, std::size_t gradients);
-  /// The row at this place takes part. Its gradients, then the curvature: for the caller to fill in.
+  /// The row at this place takes part. Its gradients, then the curvature: for the caller to fill
+  /// in.
   std::span<double> add(std::size_t place) {
     order_.push_back(static_cast<std::uint32_t>(place));
     return std::span(slopes_).subspan(place * width_, width_);

@@ -117,8 +117,8 @@ struct GrowerCase {
 
 class TreeGrowerOracle : public testing::TestWithParam<GrowerCase> {};
 
-// Of all leaves the one is split that gains most, by its best question; the rows of a leaf are those
-// that the tree leads to it.
+// Of all leaves the one is split that gains most, by its best question; the rows of a leaf are
+// those that the tree leads to it.
 TEST_P(TreeGrowerOracle, SplitsByTheBestQuestion) {
   const auto [n, gradients, least] = GetParam();
   constexpr std::size_t n_rows = 200;
@@ -279,7 +279,8 @@ TEST(Boosting, GoesOnFromItsStateToTheSameBits) {
 
 TEST(Forest, RefusesNodesThatLeadBack) {
   Forest forest(2, 2, 4, 1);
-  for (const TreeNode::Child child : {TreeNode::Child{0}, TreeNode::Child{3}, TreeNode::Child{-5}}) {
+  for (const TreeNode::Child child :
+       {TreeNode::Child{0}, TreeNode::Child{3}, TreeNode::Child{-5}}) {
     forest.reset();
     forest.nodes(1)[0] = {.input = 1, .child = {child, -1}, .threshold = 0};
     std::vector<std::byte> bytes;
