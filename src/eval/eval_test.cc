@@ -132,8 +132,9 @@ TEST(Progressive, PredictsThenLearnsThenForecasts) {
 
 TEST(Progressive, MissingTargetsAndInputs) {
   Scripted learner({0.5, 0.5, 0.5, 0.5, 0.5});
-  const RunResult run = evaluate(learner, stream({1, nan, 3, 4, 5}, {1, 1, nan, -1, 1}),
-                                 {.horizon = 2, .all_known_ahead = true});
+  const RunResult run =
+      evaluate(learner, stream({1, nan, 3, 4, 5}, {1, 1, nan, -1, 1}),
+               {.horizon = 2, .missing = MissingInputs::refuse, .all_known_ahead = true});
   EXPECT_EQ(learner.log, "plfpafplfplf");
   EXPECT_EQ(run.skipped_rows, 1U);
   EXPECT_EQ(run.missing_targets, 1U);
@@ -151,7 +152,8 @@ TEST(Progressive, BoundsWherePredictedAndLearntWhereTargetsAre) {
   targets[31] = nan;
   const Dataset data = stream(inputs, targets);
   Scripted learner(std::vector<double>(rows, 0));
-  const RunResult run = evaluate(learner, data, {.coverage = 0.5});
+  const EvaluationOptions options{.coverage = 0.5, .missing = MissingInputs::refuse};
+  const RunResult run = evaluate(learner, data, options);
   ASSERT_EQ(run.low.size(), rows);
   EXPECT_TRUE(std::isnan(run.low[9]));  // the first ten errors only tell their size
   EXPECT_TRUE(std::isnan(run.high[30]));
@@ -160,7 +162,7 @@ TEST(Progressive, BoundsWherePredictedAndLearntWhereTargetsAre) {
   learner.reset();
   // Those that a learner brings with it go on.
   CalibratedLearner calibrated(learner.clone(), {.coverage = 0.5});
-  EXPECT_EQ(kalstream::evaluate(calibrated, data, {.coverage = 0.5}).high[59], run.high[59]);
+  EXPECT_EQ(kalstream::evaluate(calibrated, data, options).high[59], run.high[59]);
   EXPECT_EQ(calibrated.intervals()->counted(), rows - 2 - 10);
   EXPECT_EQ(calibrated.intervals()->coverage(), run.bounds.coverage);
   learner.reset();

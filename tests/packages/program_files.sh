@@ -19,7 +19,7 @@ bash -n "$work/share/bash-completion/completions/kalstream"
 bash -c '. "$1"
   COMP_WORDS=(kalstream str) COMP_CWORD=1; _kalstream; [ "${COMPREPLY[*]}" = stream ]
   COMP_WORDS=(kalstream stream --hor) COMP_CWORD=2; _kalstream; [ "${COMPREPLY[*]}" = --horizon ]
-  COMP_WORDS=(kalstream stream --missing "") COMP_CWORD=3; _kalstream; [ "${COMPREPLY[*]}" = "refuse hold" ]' \
+  COMP_WORDS=(kalstream stream --missing "") COMP_CWORD=3; _kalstream; [ "${COMPREPLY[*]}" = "learn refuse hold" ]' \
   - "$work/share/bash-completion/completions/kalstream"
 if command -v zsh >/dev/null; then zsh -n "$work/share/zsh/vendor-completions/_kalstream"; fi
 if command -v fish >/dev/null; then fish -n "$work/share/fish/vendor_completions.d/kalstream.fish"; fi
