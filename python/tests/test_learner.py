@@ -140,12 +140,27 @@ def test_bad_samples_leave_no_trace(name):
     learner = Learner(name, inputs=1)
     follow(learner, X[:20], y[:20])
     before = learner.save()
-    assert learner.learn([np.nan], 1.0).rejected_input
+    assert learner.learn([-np.inf], 1.0).rejected_input
     assert learner.learn([0.1], np.inf).rejected_input
     assert learner.advance([1e200]).rejected_input
     assert np.isnan(learner.predict([np.inf])).all()
     assert learner.save() == before
     assert np.isfinite(follow(learner, X[20:], y[20:])).all()
+
+
+def test_auto_learns_from_samples_with_gaps():
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(300, 2))
+    y = X[:, 0] - 2 * X[:, 1]
+    X[rng.random(X.shape) < 0.2] = np.nan
+    learner = Learner("auto", inputs=2)
+    said = follow(learner, X, y).ravel()
+    assert np.isfinite(said).all()
+    assert learner.samples == 300
+    assert np.mean((said[200:] - y[200:]) ** 2) < 0.6 * np.var(y)
+    assert kalstream.run(X, y).skipped_rows == 0
+    assert kalstream.run(X, y, missing="refuse").skipped_rows > 80
+    assert Learner("ekf", inputs=2).learn(np.array([np.nan, 1]), 1.0).rejected_input
 
 
 def test_never_predicts_absurdly_from_an_unseen_value():
@@ -233,7 +248,7 @@ def test_an_interval_of_a_bad_sample_is_unknown():
     learner, other = Learner("auto", inputs=1), Learner("auto", inputs=1)
     follow(learner, X, y)
     follow(other, X, y)
-    for bad in (np.nan, np.inf, 1e200):
+    for bad in (-np.inf, np.inf, 1e200):
         assert np.isnan(learner.interval(bad)).all()
     assert learner.interval(X[0]) == other.interval(X[0])
     assert (follow(learner, X, y) == follow(other, X, y)).all()

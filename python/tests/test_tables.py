@@ -82,7 +82,7 @@ def test_scores():
     assert kalstream.run(data, learner="rls", interval=None).low is None
     assert kalstream.run(data, learner="rls", interval=0.5).learner.coverage == 0.5
     assert len(kalstream.run(data, learner="rls", steps=20).predictions) == 20
-    with pytest.raises(ValueError, match="missing: 'refuse' or 'hold'"):
+    with pytest.raises(ValueError, match="missing: learn, refuse or hold"):
         kalstream.run(data, missing="drop")
 
 
