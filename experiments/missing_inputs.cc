@@ -1,5 +1,5 @@
-// What inputs that are missing cost: `auto` on tables of which a fifth of the inputs are left out at
-// random, as it takes them; with their last values; and with the means of those so far.
+// What inputs that are missing cost: `auto` on tables of which a fifth of the inputs are left out
+// at random, as it takes them; with their last values; and with the means of those so far.
 //
 //     make experiments && build/release/missing_inputs --data DIR [--seeds N] [--share S]
 //

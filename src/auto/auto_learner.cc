@@ -25,14 +25,12 @@ constexpr std::uint64_t shortest_limit = 4096;  // samples of a contest without 
 AutoLearner::AutoLearner(const Auto& options, const NetworkOptions& network)
     : options_(options),
       network_(network),
-      expected_(network.inputs),
       ensemble_(std::make_unique<Ensemble>(options, network)),
       no_prediction_(network.outputs, std::numeric_limits<double>::quiet_NaN()) {}
 
 std::span<const double> AutoLearner::predict(std::span<const double> x) {
   const FlushDenormals guard;
   if (!can_use(x)) return no_prediction_;
-  x = expected_.complete(x);
   const std::span<const double> d_hat = ensemble_->predict(x);
   if (!before_) return d_hat;
   const std::span<const double> d_hat_before = before_->predict(x);
@@ -46,18 +44,12 @@ std::span<const double> AutoLearner::spread() {
 
 std::span<const double> AutoLearner::forecast_next(std::span<const double> x) {
   const FlushDenormals guard;
-  return can_use(x) ? better().forecast_next(expected_.complete(x)) : no_prediction_;
+  return can_use(x) ? better().forecast_next(x) : no_prediction_;
 }
 
 StepReport AutoLearner::learn(std::span<const double> x, std::span<const double> d) {
   const FlushDenormals guard;
   if (!can_use(x) || d.size() != outputs() || !all_usable(d)) return refusal(*this);
-  const StepReport report = learn_whole(expected_.complete(x), d);
-  expected_.add(x);
-  return report;
-}
-
-StepReport AutoLearner::learn_whole(std::span<const double> x, std::span<const double> d) {
   const Distance distance = ensemble_->distance(x, d);
   const bool believed = belief_.believes(distance);
   if (distance.is_far() && !before_) begin_contest();
@@ -115,14 +107,10 @@ StepReport AutoLearner::observe(std::span<const double> x, std::span<const doubl
   const FlushDenormals guard;
   if (!can_use(x)) return refusal(*this);
   if (d.size() != outputs() || !all_usable(d)) d = {};
-  const std::span<const double> whole = expected_.complete(x);
-  StepReport report = ensemble_->observe(whole, d);
-  if (before_) {
-    const StepReport of_before = before_->observe(whole, d);
-    if (before_is_better()) report = of_before;
-  }
-  expected_.add(x);
-  return report;
+  const StepReport report = ensemble_->observe(x, d);
+  if (!before_) return report;
+  const StepReport of_before = before_->observe(x, d);
+  return before_is_better() ? of_before : report;
 }
 
 void AutoLearner::expect_periods(std::span<const double> samples) {
@@ -131,14 +119,12 @@ void AutoLearner::expect_periods(std::span<const double> samples) {
 }
 
 void AutoLearner::reset() {
-  expected_.reset();
   ensemble_->reset();
   before_.reset();
   belief_.reset();
 }
 
 void AutoLearner::exchange(Archive& archive) {
-  expected_.exchange(archive);
   ensemble_->exchange(archive);
   belief_.exchange(archive, samples());
   bool in_doubt = is_in_doubt();

@@ -5,7 +5,6 @@
 #include "auto/ensemble.h"
 #include "core/cloned.h"
 #include "kalstream/learner.h"
-#include "learner/expected_inputs.h"
 
 namespace kalstream {
 
@@ -69,7 +68,6 @@ class AutoLearner final : public Learner {
     std::uint64_t calm_length = 0;  // since the last that was far from those before the contest
   };
 
-  StepReport learn_whole(std::span<const double> x, std::span<const double> d);
   Ensemble& better() { return before_is_better() ? *before_ : *ensemble_; }
   bool before_is_better() const;
   void begin_contest();
@@ -78,7 +76,6 @@ class AutoLearner final : public Learner {
 
   Auto options_;
   NetworkOptions network_;
-  ExpectedInputs expected_;  // in the place of what is missing
   Cloned<Ensemble> ensemble_;
   Cloned<Ensemble> before_;  // only while in doubt
   Belief belief_;

@@ -344,6 +344,23 @@ TEST(AutoWild, WhatStaysIsLearnt) {
   }
 }
 
+// What stands in for inputs that are missing is not spoilt either: by the first values, or later.
+TEST(AutoWild, SamplesLeaveNoTraceInGaps) {
+  constexpr std::size_t rows = 3000;
+  Stream gaps = generated("friedman", rows);
+  Rng rng(5);
+  for (Vector& x : gaps.x)
+    for (double& v : x)
+      if (rng.uniform() < 0.1) v = std::numeric_limits<double>::quiet_NaN();
+  const double usual = mean_squared_error(gaps, run(*make_for(gaps), gaps), 2000, rows);
+  for (const std::size_t first : {std::size_t{0}, wild_from}) {
+    Stream s = gaps;
+    for (std::size_t t = first; t < first + (first == 0 ? 2 : 200); ++t)
+      for (double& v : s.x[t]) v = 1e50;
+    EXPECT_LT(mean_squared_error(s, run(*make_for(s), s), 2000, rows), 1.2 * usual) << first;
+  }
+}
+
 TEST(AutoWild, LooksTheSameFromASnapshot) {
   const Stream s = disturbed(1500, 0);
   const auto learner = make_for(s);

@@ -27,7 +27,8 @@ std::vector<bool> who_may_sleep(const Panel& panel) {
 }  // namespace
 
 Ensemble::Ensemble(const Auto& options, const NetworkOptions& network)
-    : panel_(options, network),
+    : expected_(network.inputs),
+      panel_(options, network),
       series_([&] {
         std::vector<Series> all;
         for (std::size_t k = 0; k < network.outputs; ++k) all.emplace_back(options, network, k);
@@ -57,6 +58,7 @@ Ensemble::Ensemble(const Auto& options, const NetworkOptions& network)
 // ---- Prediction
 
 std::span<const double> Ensemble::predict(std::span<const double> x) {
+  x = expected_.complete(x);
   if (predicted_ && std::equal(x.begin(), x.end(), x_.begin())) return d_hat_;
   std::copy(x.begin(), x.end(), x_.begin());
   if (has_experts()) {
@@ -94,6 +96,7 @@ void Ensemble::start_forecast() {
 }
 
 std::span<const double> Ensemble::forecast_next(std::span<const double> x) {
+  x = expected_.complete(x);
   predicted_ = false;  // now_.seen and what the experts and blends said are written over
   if (has_experts()) {
     see(x, ahead_history_);
@@ -120,11 +123,12 @@ StepReport Ensemble::learn(std::span<const double> x, std::span<const double> d)
   for (std::size_t k = 0; k < series_.size(); ++k) series_[k].learn(d[k], said_without_past(k));
   learn_blend(d);
   if (samples_ == 0) history_.push(d);  // stands for those before it here, too: 0 is no target
-  memory_.push(x, history_.all(), d);
+  memory_.push(x_, history_.all(), d);
   now_.scale.add_targets(d);
   widen_range(d);
   ++samples_;
-  now_.scale.add_inputs(x);
+  now_.scale.add_inputs(x_);
+  expected_.add(x);
   move_on(d);
   look_for_periods();
   look_at_scale();
@@ -133,9 +137,9 @@ StepReport Ensemble::learn(std::span<const double> x, std::span<const double> d)
   return finish(report);
 }
 
-Distance Ensemble::distance(std::span<const double> x, std::span<const double> d) const {
+Distance Ensemble::distance(std::span<const double> x, std::span<const double> d) {
   if (samples_ < Distance::first) return {};
-  return {now_.scale.inputs().running(), x, now_.scale.targets().running(), d};
+  return {now_.scale.inputs().running(), expected_.complete(x), now_.scale.targets().running(), d};
 }
 
 double Ensemble::error(std::span<const double> d_hat, std::span<const double> d) const {
@@ -159,7 +163,10 @@ StepReport Ensemble::doubt(std::span<const double> x, std::span<const double> d,
   StepReport report = step_experts({});
   const std::span<const double> past = distance.has_wild_target() ? usual_ : d;
   advance_series(past);
-  if (!distance.has_wild_input()) now_.scale.add_inputs(x);
+  if (!distance.has_wild_input()) {
+    now_.scale.add_inputs(x_);
+    expected_.add(x);
+  }
   move_on(past);
   report.status = StepStatus::gated;
   return finish(report);
@@ -387,6 +394,7 @@ StepReport Ensemble::finish(StepReport report) {
 }
 
 void Ensemble::reset() {
+  expected_.reset();
   panel_.reset();
   if (!periods_told_) set_periods({});
   for (Series& s : series_) s.reset();
@@ -409,6 +417,7 @@ void Ensemble::reset() {
 void Ensemble::exchange(Archive& archive) {
   archive.count(steps_);
   archive.count(samples_, steps_);
+  expected_.exchange(archive);
   alarm_.exchange(archive, samples_);
   range_.exchange(archive);
   first_guess_.exchange(archive);

@@ -17,6 +17,7 @@
 #include "auto/series/finder.h"
 #include "auto/series/series.h"
 #include "kalstream/learner.h"
+#include "learner/expected_inputs.h"
 #include "learner/history.h"
 
 namespace kalstream {
@@ -35,14 +36,14 @@ class Ensemble {
   std::size_t outputs() const { return d_hat_.size(); }
   std::uint64_t samples() const { return steps_; }
   LearnerState state() const;
-  // Inputs and targets of all that follows are usable ones.
+  // Inputs and targets of all that follow are usable ones; inputs may be missing (NaN).
   std::span<const double> predict(std::span<const double> x);
   std::span<const double> spread();
   StepReport learn(std::span<const double> x, std::span<const double> d);
   /// A sample without target, or with one that is only remembered.
   StepReport observe(std::span<const double> x, std::span<const double> d);
   /// How far a sample is from those learnt so far.
-  Distance distance(std::span<const double> x, std::span<const double> d) const;
+  Distance distance(std::span<const double> x, std::span<const double> d);
   /// The squared error of a prediction, in variances of the targets; each output's counts as that
   /// of a wild target at most.
   double error(std::span<const double> d_hat, std::span<const double> d) const;
@@ -97,6 +98,7 @@ class Ensemble {
   bool had_a_wild_start() const;
   StepReport finish(StepReport report);
 
+  ExpectedInputs expected_;  // in the place of those that are missing
   Panel panel_;
   std::vector<Series> series_;               // of each output
   std::optional<std::size_t> without_past_;  // the expert that knows the inputs alone
@@ -115,7 +117,7 @@ class Ensemble {
   std::uint64_t steps_ = 0;
   std::uint64_t samples_ = 0;  // of them, with a target that was learnt
 
-  std::vector<double> x_;  // the input of the last prediction
+  std::vector<double> x_;  // the input of the last prediction, completed
   bool predicted_ = false;
   std::vector<double> said_;      // by the experts: experts × outputs
   std::vector<double> variance_;  // of it, relative to the noise

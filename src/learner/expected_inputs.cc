@@ -16,8 +16,8 @@ constexpr double reach = 4;  // deviations; what is farther off counts as lying 
 constexpr std::size_t most_correlated = 256;
 /// Inputs that one is expected from: those it is correlated with most.
 constexpr std::size_t most_others = 12;
-/// Inputs that are there and expected all the same, to learn how well that works: with a sample that
-/// has gaps at most so many, with a whole one the next in turn.
+/// Inputs that are there and expected all the same, to learn how well that works: with a sample
+/// that has gaps at most so many, with a whole one the next in turn.
 constexpr std::size_t most_checked = 32;
 /// What the regressions know before the first sample, as if they had seen so many: no relation. The
 /// last value tells much in a series and nothing in a table: it has to prove more.
@@ -25,6 +25,9 @@ constexpr double doubt_of_others = 10;
 constexpr double doubt_of_last = 100;
 /// Of the mean's squared error; one that does not get below is not used.
 constexpr double error_to_beat = 0.85;
+/// Values of an input before its mean stands in for it, and not the last one: a wild value among
+/// them spoils a mean for long.
+constexpr double few = 16;
 
 }  // namespace
 
@@ -47,13 +50,21 @@ double ExpectedInputs::standardised(std::size_t k, double v) const {
   return std::isnan(v) ? v : moments_[k].standardised(count_[k], v, reach);
 }
 
+double ExpectedInputs::last_standardised(std::size_t k) const {
+  return count_[k] == 0 ? 0 : standardised(k, last_[k]);
+}
+
 std::span<const double> ExpectedInputs::complete(std::span<const double> x) {
   if (std::ranges::none_of(x, [](double v) { return std::isnan(v); })) return x;
   for (std::size_t k = 0; k < inputs_; ++k) z_[k] = standardised(k, x[k]);
   for (std::size_t k = 0; k < inputs_; ++k) {
     completed_[k] = x[k];
     if (!std::isnan(x[k])) continue;
-    const double z = expect_[k].expect(from_others(k), last_[k]);
+    if (count_[k] < few) {
+      completed_[k] = last_[k];
+      continue;
+    }
+    const double z = expect_[k].expect(from_others(k), last_standardised(k));
     completed_[k] = moments_[k].mean + moments_[k].deviation(count_[k]) * z;
   }
   return completed_;
@@ -104,12 +115,12 @@ void ExpectedInputs::add(std::span<const double> x) {
   for (std::size_t n = has_gaps ? std::min(most_checked, inputs_) : inputs_ > 0; n > 0; --n) {
     next_checked_ = (next_checked_ + 1) % inputs_;
     const std::size_t k = next_checked_;
-    if (!std::isnan(z_[k])) expect_[k].learn(from_others(k), last_[k], z_[k]);
+    if (!std::isnan(z_[k])) expect_[k].learn(from_others(k), last_standardised(k), z_[k]);
   }
   // What is missing counts as what it is expected to be, with the error that has.
   for (std::size_t k = 0; k < inputs_; ++k) completed_[k] = z_[k];
   for (std::size_t k = 0; k < inputs_; ++k)
-    if (std::isnan(z_[k])) completed_[k] = expect_[k].expect(from_others(k), last_[k]);
+    if (std::isnan(z_[k])) completed_[k] = expect_[k].expect(from_others(k), last_standardised(k));
   const double pace = 1 / std::min(static_cast<double>(samples_), RunningMoments::horizon);
   for (std::size_t i = 0; i < inputs_ && knows_correlations(); ++i) {
     for (std::size_t k = 0; k <= i; ++k)
@@ -119,9 +130,9 @@ void ExpectedInputs::add(std::span<const double> x) {
   }
   for (std::size_t k = 0; k < inputs_; ++k) {
     if (std::isnan(x[k])) continue;
-    moments_[k] = moments_[k].with(++count_[k], x[k], RunningMoments::reach,
-                                   RunningMoments::horizon);
-    last_[k] = standardised(k, x[k]);
+    moments_[k] =
+        moments_[k].with(++count_[k], x[k], RunningMoments::reach, RunningMoments::horizon);
+    last_[k] = x[k];
   }
 }
 

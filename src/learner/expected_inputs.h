@@ -41,17 +41,18 @@ class ExpectedInputs {
   bool knows_correlations() const { return !product_.empty(); }
   double& product(std::size_t i, std::size_t k) { return product_[i * inputs_ + k]; }
   double standardised(std::size_t k, double v) const;
+  double last_standardised(std::size_t k) const;
   double from_others(std::size_t k);
 
   std::size_t inputs_;
   std::vector<double> count_;  // values of each input
   std::vector<Welford> moments_;
-  std::vector<double> last_;        // the last value of each, standardised
+  std::vector<double> last_;        // value of each; 0 before the first
   std::vector<Regression> expect_;  // of each
   std::uint64_t samples_ = 0;
   std::size_t next_checked_ = 0;  // input of the regression that learns next
-  std::vector<double> product_;  // mean of z_i z_k: inputs × inputs, or none where they are many
-  std::vector<double> z_;        // of the sample at hand, standardised; NaN where it is missing
+  std::vector<double> product_;   // mean of z_i z_k: inputs × inputs, or none where they are many
+  std::vector<double> z_;         // of the sample at hand, standardised; NaN where it is missing
   std::vector<double> completed_;
 };
 

@@ -57,8 +57,9 @@ TEST(ExpectedInputs, FollowFromOthers) {
 
 TEST(ExpectedInputs, AreTheMeanOfThoseThatNothingTells) {
   Rng rng(2);
-  const double error =
-      error_of(3, 2000, [&](int) { return Sample{rng.normal(), rng.normal(), rng.normal()}; });
+  const double error = error_of(3, 2000, [&](int) {
+    return Sample{rng.normal(), rng.normal(), rng.normal()};
+  });
   EXPECT_LT(error, 1.05);
 }
 

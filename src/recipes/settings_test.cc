@@ -97,7 +97,8 @@ TEST(RuleNamed, SaysWhatIsKnownAndWhatMayHaveBeenMeant) {
     return std::string();
   };
   const std::string known =
-      "known: auto, auto-max, sgd, rmsprop, adam, ekf, dekf, iekf, alg1, alg2, pekf, kernel, trees, rls, "
+      "known: auto, auto-max, sgd, rmsprop, adam, ekf, dekf, iekf, alg1, alg2, pekf, kernel, "
+      "trees, rls, "
       "ar, naive, mean";
   EXPECT_EQ(complaint_about("nothing"), "unknown learner 'nothing'; " + known);
   EXPECT_EQ(complaint_about("automax"),

@@ -114,8 +114,9 @@ struct Case {
   bool takes_gaps() const { return takes_missing_inputs(options.rule); }
   bool kernel() const { return std::holds_alternative<Kernel>(options.rule); }
   bool remembers() const {  // trees do not ask anything of ten samples yet
-    return !level() && !std::holds_alternative<Trees>(options.rule) && (scaled || takes_raw_data(options.rule) || options.lags > 0 ||
-                        options.network.cell != Cell::feedforward);
+    return !level() && !std::holds_alternative<Trees>(options.rule) &&
+           (scaled || takes_raw_data(options.rule) || options.lags > 0 ||
+            options.network.cell != Cell::feedforward);
   }
 };
 
@@ -594,7 +595,8 @@ TEST_P(Contract, SeedsDecide) {
   // Nothing is random about them.
   if (is_baseline(GetParam().options.rule) || GetParam().kernel()) return;
   const auto different = run(*GetParam().make(2), stream);
-  const bool waits = GetParam().automatic() || std::holds_alternative<Trees>(GetParam().options.rule);
+  const bool waits =
+      GetParam().automatic() || std::holds_alternative<Trees>(GetParam().options.rule);
   if (!waits) {  // for the first targets
     EXPECT_FALSE(same_bits(different[0].prediction, expected[0].prediction));
   }
