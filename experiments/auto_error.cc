@@ -1,11 +1,14 @@
 // The error of `auto`, or of another learner, on many streams: what a change of it is worth.
 //
-//     make experiments && build/release/auto_error [--data DIR] [--seeds N] [--rows N] [--learner
-//     NAME]
+//     make experiments && build/release/auto_error [--data DIR] [--classes DIR] [--seeds N]
+//                             [--rows N] [--jobs N] [--only KIND] [--learner NAME]
 //
-// DIR holds the paper's four streams, tables/ and series/; what is absent is left out. Errors are
-// divided by the variance of the targets (NSE), after the first 200 rows of tables and series;
-// the last line of each kind is the geometric mean.
+// --data holds the paper's four streams, tables/ and series/, --classes streams of classes as
+// bench/river/classes.py --export writes them; what is absent is left out. Errors are divided by
+// the variance of the targets (NSE), after the first 200 rows of tables and series; that of classes
+// is the log loss. The last line of each kind is the geometric mean. A program that was built with
+// KALSTREAM_ABLATION lists the parts that can be taken out or changed with --parts 1, of the
+// streams that are chosen.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,6 +18,7 @@
 #include <vector>
 
 #include "contenders/contenders.h"
+#include "core/ablation.h"
 #include "data/source.h"
 #include "eval/parallel.h"
 #include "kalstream/learner.h"
@@ -47,7 +51,8 @@ const std::vector<std::string> generated = {"gen:kin-like",
                                             "gen:sine",
                                             "gen:addition?n=2"};
 
-std::vector<Stream> streams_in(const std::string& data, std::size_t rows) {
+std::vector<Stream> streams_in(const std::string& data, const std::string& classes,
+                               std::size_t rows) {
   std::vector<Stream> all;
   const auto add_folder = [&](const std::string& kind, const fs::path& folder, std::size_t most,
                               std::size_t first) {
@@ -64,6 +69,7 @@ std::vector<Stream> streams_in(const std::string& data, std::size_t rows) {
     add_folder("series", fs::path(data) / "series", rows, 200);
     add_folder("streams", data, rows, 1);
   }
+  if (!classes.empty()) add_folder("classes", classes, rows, 0);
   for (const std::string& name : generated) all.push_back({"streams", name, rows, 1});
   return all;
 }
@@ -96,25 +102,70 @@ double error_of(const Stream& stream, const std::string& name, std::uint64_t see
   return error / (squares - sum * sum / n);
 }
 
+// The column `class` has 0, 1, …
+double log_loss_of(const Stream& stream, const std::string& name, std::uint64_t seed) {
+  const Dataset data = load(stream.source, stream.rows, {.fields = {.targets = {"class"}}});
+  double last = 1;
+  for (std::size_t t = 0; t < data.rows(); ++t) last = std::max(last, data.d(t)[0]);
+  LearnerOptions options = make_contenders({name}, "", data).front().options;
+  options.network.inputs = data.n_inputs();
+  options.network.outputs = last > 1 ? static_cast<std::size_t>(last) + 1 : 1;
+  options.network.seed = seed;
+  options.loss = {.kind = Loss::Kind::cross_entropy};
+  const auto learner = make_learner(options);
+  std::vector<double> d(options.network.outputs);
+  double loss = 0;
+  for (std::size_t t = 0; t < data.rows(); ++t) {
+    const auto p = learner->predict(data.x(t));
+    const auto y = static_cast<std::size_t>(data.d(t)[0]);
+    if (d.size() == 1) {
+      d[0] = data.d(t)[0];
+    } else {
+      std::ranges::fill(d, 0.0);
+      d[y] = 1;
+    }
+    loss -= std::log(d.size() > 1 ? p[y] : y == 1 ? p[0] : 1 - p[0]);
+    learner->learn(data.x(t), d);
+  }
+  return loss / static_cast<double>(data.rows());
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   std::string data;
   std::string learner = "auto";
+  std::string classes;
+  std::string only;
+  bool parts = false;
+  std::size_t jobs = 0;
   std::size_t seeds = 1;
   std::size_t rows = 2500;
   for (int i = 1; i + 1 < argc; i += 2) {
     const std::string option = argv[i];
     if (option == "--data") data = argv[i + 1];
+    if (option == "--classes") classes = argv[i + 1];
+    if (option == "--only") only = argv[i + 1];
+    if (option == "--parts") parts = argv[i + 1] == std::string("1");
+    if (option == "--jobs") jobs = std::stoul(argv[i + 1]);
     if (option == "--learner") learner = argv[i + 1];
     if (option == "--seeds") seeds = std::stoul(argv[i + 1]);
     if (option == "--rows") rows = std::stoul(argv[i + 1]);
   }
-  const std::vector<Stream> streams = streams_in(data, rows);
+  std::vector<Stream> streams = streams_in(data, classes, rows);
+  if (!only.empty()) std::erase_if(streams, [&](const Stream& s) { return s.kind != only; });
   std::vector<double> errors(streams.size() * seeds);
-  parallel_for(errors.size(), 0, [&](std::size_t i) {
-    errors[i] = error_of(streams[i / seeds], learner, 1 + i % seeds);
+  parallel_for(errors.size(), jobs, [&](std::size_t i) {
+    const Stream& stream = streams[i / seeds];
+    const auto judge = stream.kind == "classes" ? log_loss_of : error_of;
+    errors[i] = judge(stream, learner, 1 + i % seeds);
   });
+#ifdef KALSTREAM_ABLATION
+  if (parts) {
+    for (const auto& [name, value] : ablation_parts()) fmt::print("{} {}\n", name, value);
+    return 0;
+  }
+#endif
   double logs = 0;
   std::size_t n = 0;
   for (std::size_t s = 0; s < streams.size(); ++s) {

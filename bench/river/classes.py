@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """kalstream's Classifier beside river's on river's own streams of classes.
 
-    python bench/river/classes.py [--samples 10000] [--only "SEA;LED"] [--skip-forest] [--out results.json] [--picture reliability.svg]
+    python bench/river/classes.py [--samples 10000] [--only "SEA;LED"] [--skip-forest] [--out results.json]
+                                  [--picture reliability.svg] [--export DIR]
 
 Each sample is predicted, scored, then learnt. kalstream runs with `auto` and no settings, river's models as they come: logistic
 regression behind a StandardScaler (one against the rest where there are more than two classes), a Hoeffding tree and an adaptive
@@ -16,6 +17,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import pathlib
 import platform
 import random
 import time
@@ -193,6 +195,19 @@ def scores(model, samples, chance=False):
     }
 
 
+def export(a):
+    folder = pathlib.Path(a.export)
+    folder.mkdir(parents=True, exist_ok=True)
+    for stream, make in STREAMS.items():
+        samples = [(dict(x), y) for x, y in make().take(a.samples)]
+        numbers = {}
+        with open(folder / f"{stream.replace(',', '')}.csv", "w") as file:
+            file.write(",".join([*(f"x{name}" for name in samples[0][0]), "class"]) + "\n")
+            for x, y in samples:
+                row = [float(v) for v in x.values()] + [numbers.setdefault(y, len(numbers))]
+                file.write(",".join(map(str, row)) + "\n")
+
+
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -202,7 +217,10 @@ def main():
     parser.add_argument("--skip-forest", action="store_true")
     parser.add_argument("--out")
     parser.add_argument("--picture", help="reliability of auto, as SVG")
+    parser.add_argument("--export", help="only write the streams there, as CSV with classes as numbers")
     a = parser.parse_args()
+    if a.export:
+        return export(a)
     models = {name: make for name, make in MODELS.items() if not (a.skip_forest and "forest" in name)}
     print(
         f"| log loss | {' | '.join(models)} | calibration error of auto (after 2,000) | µs per sample |\n"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/ablation.h"
 #include "core/layout.h"
 #include "learner/footprint.h"
 #include "learner/kernel_learner.h"
@@ -233,6 +234,7 @@ std::vector<ExpertPlan> plan_experts(const Auto& options, const NetworkOptions& 
 
   list.add_shown("naive", Naive{}, 1, list.sight().last_target());
   list.add_shown("mean", Mean{}, 0, list.sight().mean());
+  std::erase_if(list.plans, [](const ExpertPlan& plan) { return is_left_out(plan.name); });
   return std::move(list.plans);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/ablation.h"
 #include "core/layout.h"
 
 namespace kalstream {
@@ -137,6 +138,7 @@ std::vector<ClassExpertPlan> plan_class_experts(const Auto& options,
   list.push_back({"frequencies", FrequenciesPlan{1}});
   list.push_back({"frequencies-recent", FrequenciesPlan{0.98}});
   list.push_back({"succession", SuccessionPlan{0.999}});
+  std::erase_if(list, [](const ClassExpertPlan& plan) { return is_left_out(plan.name); });
   return list;
 }
 
