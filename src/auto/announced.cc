@@ -3,15 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "auto/constants.h"
 #include "core/archive.h"
 #include "learner/parts.h"
 
 namespace kalstream {
 namespace {
-
-constexpr double unusual = 4;  // deviations of an input
-constexpr double widest_input = RunningMoments::reach;
-constexpr double largest_event = 100;  // in units of the first
 
 std::unique_ptr<Learner> make_model(std::size_t inputs, std::size_t outputs) {
   if (inputs == 0) return nullptr;
@@ -30,9 +27,10 @@ bool Announced::see(std::span<const double> x, const RunningMoments& inputs) {
   unusual_ = false;
   for (std::size_t k = 0; k < seen_.size(); ++k) {
     const double off = x[k] - inputs.mean(k);
-    seen_[k] = inputs.is_constant(k) ? widest_input * static_cast<double>((off > 0) - (off < 0))
-                                     : inputs.standardised(k, x[k]);
-    unusual_ = unusual_ || std::abs(seen_[k]) > unusual;
+    seen_[k] = inputs.is_constant(k)
+                   ? RunningMoments::reach * static_cast<double>((off > 0) - (off < 0))
+                   : inputs.standardised(k, x[k]);
+    unusual_ = unusual_ || std::abs(seen_[k]) > constants::usual_reach;
   }
   return unusual_;
 }
@@ -52,7 +50,8 @@ void Announced::learn(std::span<const double> d_hat, std::span<const double> d, 
   }
   const auto on_top = model_->predict(seen_);
   for (std::size_t k = 0; k < d.size(); ++k) {
-    target_[k] = std::clamp((d[k] - d_hat[k]) / unit_, -largest_event, largest_event);
+    target_[k] =
+        std::clamp((d[k] - d_hat[k]) / unit_, -constants::absurd_target, constants::absurd_target);
     loss_without_ += target_[k] * target_[k];
     loss_with_ += (target_[k] - on_top[k]) * (target_[k] - on_top[k]);
   }

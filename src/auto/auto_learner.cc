@@ -5,22 +5,13 @@
 #include <new>
 #include <utility>
 
+#include "auto/constants.h"
 #include "core/archive.h"
 #include "core/denormals.h"
 #include "core/finite.h"
 #include "learner/parts.h"
 
 namespace kalstream {
-namespace {
-
-constexpr double pace_of_errors = 1.0 / 16;
-// Samples in a row that are near to what the ensemble from before knows: fewer, between wild ones,
-// are not believed either.
-constexpr std::uint64_t calm_to_learn = 16;
-constexpr std::uint64_t calm_that_decides = 256;
-constexpr std::uint64_t shortest_limit = 4096;  // samples of a contest without such calm
-
-}  // namespace
 
 AutoLearner::AutoLearner(const Auto& options, const NetworkOptions& network)
     : options_(options),
@@ -70,7 +61,7 @@ StepReport AutoLearner::learn(std::span<const double> x, std::span<const double>
 
 // Where there is no memory for two, there is one.
 void AutoLearner::begin_contest() {
-  contest_ = {.longest = std::max(shortest_limit, ensemble_->samples())};
+  contest_ = {.longest = std::max(constants::longest_contest, ensemble_->samples())};
   try {
     before_ = ensemble_->clone();
   } catch (const std::bad_alloc&) {
@@ -82,12 +73,13 @@ StepReport AutoLearner::learn_before(std::span<const double> x, std::span<const 
   const double error = before_->error(ensemble_->predict(x), d);
   const double error_before = before_->error(before_->predict(x), d);
   const Distance distance = before_->distance(x, d);
-  contest_.lately.track(error, error_before, pace_of_errors);
+  contest_.lately.track(error, error_before, constants::present_pace);
   ++contest_.length;
   contest_.calm_length = distance.is_far() ? 0 : contest_.calm_length + 1;
   if (contest_.calm_length > 0)
     contest_.calm.track(error, error_before, 1 / static_cast<double>(contest_.calm_length));
-  if (contest_.calm_length >= calm_to_learn) return before_->learn(x, d);
+  // Fewer, between wild ones, are not believed either.
+  if (contest_.calm_length >= constants::few_samples) return before_->learn(x, d);
   StepReport report = before_->observe(x, {});
   report.status = StepStatus::gated;
   return report;
@@ -96,7 +88,7 @@ StepReport AutoLearner::learn_before(std::span<const double> x, std::span<const 
 bool AutoLearner::before_is_better() const { return before_ && contest_.lately.favour_before(); }
 
 void AutoLearner::look_at_contest() {
-  const bool is_calm = contest_.calm_length >= calm_that_decides;
+  const bool is_calm = contest_.calm_length >= constants::enough_samples;
   if (!is_calm && contest_.length < contest_.longest) return;
   if ((is_calm ? contest_.calm : contest_.lately).favour_before()) ensemble_.swap(before_);
   before_.reset();

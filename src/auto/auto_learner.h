@@ -55,9 +55,8 @@ class AutoLearner final : public Learner {
       of_before += pace * (before - of_before);
     }
     /// The one from before knows less of what came since.
-    bool favour_before() const { return margin * of_before < of_all; }
+    bool favour_before() const { return constants::contest_margin * of_before < of_all; }
   };
-  static constexpr double margin = 1.1;
 
   /// Which of the two ensembles is the better one.
   struct Contest {

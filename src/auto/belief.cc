@@ -6,12 +6,7 @@
 #include "core/archive.h"
 
 namespace kalstream {
-namespace {
-
-constexpr std::size_t patience = 3;              // wild samples in a row that are believed
-constexpr std::size_t patience_on_one_side = 2;  // the same, if all are too large, or too small
-
-}  // namespace
+namespace {}  // namespace
 
 Distance::Distance(const RunningMoments& inputs, std::span<const double> x,
                    const RunningMoments& targets, std::span<const double> d) {
@@ -22,8 +17,8 @@ Distance::Distance(const RunningMoments& inputs, std::span<const double> x,
   for (std::size_t k = 0; k < d.size(); ++k) {
     const double off = (d[k] - targets.mean(k)) / targets.deviation(k);
     target = std::max(target, std::abs(off));
-    above = above || off > wild_target;
-    below = below || off < -wild_target;
+    above = above || off > constants::wild_target;
+    below = below || off < -constants::wild_target;
   }
   side = static_cast<int>(above) - static_cast<int>(below);
 }
@@ -34,8 +29,8 @@ bool Belief::believes(const Distance& distance) {
   targets_ = distance.has_wild_target() ? targets_ + 1 : 0;
   inputs_ = distance.has_wild_input() ? inputs_ + 1 : 0;
   const bool target_is_believed =
-      targets_ == 0 || targets_ >= (stays ? patience_on_one_side : patience);
-  return target_is_believed && (inputs_ == 0 || inputs_ >= patience);
+      targets_ == 0 || targets_ >= (stays ? constants::patience_on_one_side : constants::patience);
+  return target_is_believed && (inputs_ == 0 || inputs_ >= constants::patience);
 }
 
 void Belief::exchange(Archive& archive, std::uint64_t steps) {

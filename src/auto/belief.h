@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 
+#include "auto/constants.h"
 #include "core/moments.h"
 
 namespace kalstream {
@@ -12,25 +13,13 @@ class Archive;
 
 /// How far a sample is from what came before, in deviations: the number that is farthest.
 struct Distance {
-  /// Samples before one can be far off.
-  static constexpr std::uint64_t first = 16;
-  static constexpr double wild_target = 20;
-  /// A wild target counts in the moments, held within their reach, so that the scale widens where
-  /// such targets are common; one as far off as this is an error, however often it comes.
-  static constexpr double absurd_target = 100;
-  static constexpr double wild_input = 1000;  ///< an input beyond is as good as none
-
   Distance() = default;
   Distance(const RunningMoments& inputs, std::span<const double> x, const RunningMoments& targets,
            std::span<const double> d);
 
-  /// Such a sample is unusual, and may well be real.
-  static constexpr double far_target = 6;
-  static constexpr double far_input = 10;
-
-  bool is_far() const { return target > far_target || input > far_input; }
-  bool has_wild_target() const { return target > wild_target; }
-  bool has_wild_input() const { return input > wild_input; }
+  bool is_far() const { return target > constants::far_target || input > RunningMoments::reach; }
+  bool has_wild_target() const { return target > constants::wild_target; }
+  bool has_wild_input() const { return input > constants::wild_input; }
   bool is_wild() const { return has_wild_target() || has_wild_input(); }
 
   double target = 0;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "auto/constants.h"
 #include "core/archive.h"
 #include "kernels/kernels.h"
 
@@ -13,14 +14,8 @@ using kernels::active;
 
 namespace {
 
-constexpr double rate = 0.5;           // of both fast exponential weights, per squared error
-constexpr double forgetting = 0.999;   // of the ridges
-constexpr double strong_prior = 0.01;  // variance of u
-constexpr double weak_prior = 1;
-constexpr double prior_of_experts = 0.01;  // all together, in the final step
-constexpr double largest_loss = 16;        // of one expert in one step, in squared errors
-constexpr double largest_error = 4;        // a ridge learns from, in root mean squared errors
-constexpr double least_noise = 1e-8;       // of a ridge's measurement, in prior variances of it
+constexpr double largest_loss = 16;     // of one expert in one step, in squared errors
+constexpr double least_noise = 1e-8;    // of a ridge's measurement, in prior variances of it
 constexpr double least_error = 1e-12;   // squared, of the interval's width, that is kept track of
 constexpr double least_width = 1e-150;  // of the interval; the square of less is no number
 
@@ -37,7 +32,7 @@ void exponential_weights(std::span<double> w, std::span<const double> q, double 
   double sum = 0;
   for (std::size_t j = 0; j < w.size(); ++j) {
     const double loss = std::min((d - q[j]) * (d - q[j]) / s2, largest_loss);
-    sum += w[j] *= std::exp(-rate / apart * (loss - least));
+    sum += w[j] *= std::exp(-constants::blend_rate / apart * (loss - least));
   }
   for (double& w_j : w) w_j = (1 - share) * w_j / sum + share / static_cast<double>(w.size());
 }
@@ -48,9 +43,10 @@ Blend::Blend(std::size_t experts, const BlendPace& pace)
     : pace_(pace),
       q_(experts),
       w_(experts),
-      ridges_{
-          Ridge{strong_prior, std::vector<double>(experts * experts), std::vector<double>(experts)},
-          Ridge{weak_prior, std::vector<double>(experts * experts), std::vector<double>(experts)}},
+      ridges_{Ridge{constants::strong_prior, std::vector<double>(experts * experts),
+                    std::vector<double>(experts)},
+              Ridge{constants::weak_prior, std::vector<double>(experts * experts),
+                    std::vector<double>(experts)}},
       final_loss_(experts + 1),
       final_w_(experts + 1),
       effective_(experts),
@@ -198,7 +194,7 @@ void Blend::learn(double d) {
 // may a long time without errors make it so small that it takes as long to grow again.
 void Blend::track(double& squared_error, double e) const {
   const double rho = high_ - low_;
-  const double pace = std::max(1 / static_cast<double>(t_ + 1), 0.01);
+  const double pace = std::max(1 / static_cast<double>(t_ + 1), constants::blend_share);
   const double newest = squared_error > 0 ? std::min(e * e, 9 * squared_error) : e * e;
   squared_error = std::max(std::lerp(squared_error, newest, pace), least_error * rho * rho);
 }
@@ -209,16 +205,17 @@ void Blend::learn_average(double d) {
 }
 
 // Recursive least squares with measurement noise apart·s², s² the running squared error, and
-// forgetting as long as that does not lift the covariance above its prior: for x = q − b, S = xᵀCx
+// constants::ridge_forgetting as long as that does not lift the covariance above its prior: for x =
+// q − b, S = xᵀCx
 // + s² and W = Cx/√S,
 //   u ← u + W e/√S;   C ← (C − WWᵀ)/λ
 // C is symmetric by construction, and s² kept above what would make it singular within rounding:
-// forgetting would blow up either flaw.
+// constants::ridge_forgetting would blow up either flaw.
 void Blend::learn_ridge(Ridge& ridge, double prediction, double d) {
   const std::size_t M = experts();
   double e = d - prediction;
   if (t_ > 0) {
-    const double limit = largest_error * std::sqrt(ridge.squared_error);
+    const double limit = constants::usual_reach * std::sqrt(ridge.squared_error);
     e = std::clamp(e, -limit, limit);
   }
   track(ridge.squared_error, e);
@@ -235,8 +232,8 @@ void Blend::learn_ridge(Ridge& ridge, double prediction, double d) {
     active().axpy(M, -W_[i], W_.data(), &ridge.C[i * M]);
     trace += ridge.C[i * M + i];
   }
-  if (trace > forgetting * static_cast<double>(M) * ridge.prior) return;
-  for (double& c : ridge.C) c /= forgetting;
+  if (trace > constants::ridge_forgetting * static_cast<double>(M) * ridge.prior) return;
+  for (double& c : ridge.C) c /= constants::ridge_forgetting;
 }
 
 void Blend::learn_best(double d) {
@@ -258,8 +255,9 @@ void Blend::weigh_final() {
   const double least = *std::min_element(final_loss_.begin(), final_loss_.end());
   double sum = 0;
   for (std::size_t j = 0; j < final_w_.size(); ++j) {
-    const double prior =
-        j < experts() ? prior_of_experts / static_cast<double>(experts()) : 1 - prior_of_experts;
+    const double prior = j < experts()
+                             ? constants::prior_of_experts / static_cast<double>(experts())
+                             : 1 - constants::prior_of_experts;
     sum += final_w_[j] = prior * std::exp(-eta * (final_loss_[j] - least));
   }
   for (double& w : final_w_) w /= sum;
@@ -267,7 +265,7 @@ void Blend::weigh_final() {
 
 double Blend::regret_bound() const {
   const double rho = high_ - low_;
-  return 2 * rho * rho * std::log(static_cast<double>(experts()) / prior_of_experts);
+  return 2 * rho * rho * std::log(static_cast<double>(experts()) / constants::prior_of_experts);
 }
 
 double Blend::covariance_trace() const {

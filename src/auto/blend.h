@@ -6,6 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "auto/constants.h"
+
 namespace kalstream {
 
 class Archive;
@@ -14,11 +16,11 @@ class Archive;
 struct BlendPace {
   /// Successive errors are correlated: the ridges and the choice among candidates count so many
   /// errors in a row as one.
-  double apart = 4;
+  double apart = constants::blend_apart;
   /// The average counts so many errors in a row as one.
-  double average_apart = 2;
+  double average_apart = constants::blend_apart / 2;
   /// Fraction of the weight that is dealt out evenly after each step.
-  double share = 0.01;
+  double share = constants::blend_share;
 };
 
 /// Learns how to combine the predictions q_1 … q_M of experts, in four steps:

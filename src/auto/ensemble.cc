@@ -13,11 +13,6 @@
 namespace kalstream {
 namespace {
 
-constexpr std::size_t kept_after_a_change = 16;  // samples, by those that start over
-constexpr std::size_t kept_when_waking = SampleMemory::pasts;
-// Samples in memory that a new learner learns in one step, so that no step takes long.
-constexpr std::size_t samples_of_a_step = 8;
-
 std::vector<bool> who_may_sleep(const Panel& panel) {
   std::vector<bool> may_sleep;
   for (std::size_t j = 0; j < panel.size(); ++j) may_sleep.push_back(panel[j].plan.may_sleep);
@@ -70,7 +65,7 @@ std::span<const double> Ensemble::predict(std::span<const double> x) {
   } else {
     first_guess_.predict(history_[1], now_.scale.targets().running(), usual_);
   }
-  unusual_ = samples_ >= Distance::first && announced_.see(x, now_.scale.inputs().running());
+  unusual_ = samples_ >= constants::few_samples && announced_.see(x, now_.scale.inputs().running());
   std::copy(usual_.begin(), usual_.end(), d_hat_.begin());
   if (unusual_) announced_.add_to(d_hat_);
   predicted_ = true;
@@ -138,7 +133,7 @@ StepReport Ensemble::learn(std::span<const double> x, std::span<const double> d)
 }
 
 Distance Ensemble::distance(std::span<const double> x, std::span<const double> d) {
-  if (samples_ < Distance::first) return {};
+  if (samples_ < constants::few_samples) return {};
   return {now_.scale.inputs().running(), expected_.complete(x), now_.scale.targets().running(), d};
 }
 
@@ -146,7 +141,7 @@ double Ensemble::error(std::span<const double> d_hat, std::span<const double> d)
   double sum = 0;
   for (std::size_t k = 0; k < d.size(); ++k) {
     const double off = (d[k] - d_hat[k]) / now_.scale.targets().running().deviation(k);
-    sum += std::min(off * off, Distance::wild_target * Distance::wild_target);
+    sum += std::min(off * off, constants::wild_target * constants::wild_target);
   }
   return sum;
 }
@@ -159,7 +154,7 @@ StepReport Ensemble::doubt(std::span<const double> x, std::span<const double> d,
     range_.add(d);
     blends_.widen(range_);
   }
-  if (distance.target < Distance::absurd_target) now_.scale.add_targets(d);
+  if (distance.target < constants::absurd_target) now_.scale.add_targets(d);
   StepReport report = step_experts({});
   const std::span<const double> past = distance.has_wild_target() ? usual_ : d;
   advance_series(past);
@@ -228,7 +223,7 @@ void Ensemble::look_for_change() {
     follow_roster(roster_.learn(moved_, error));
     return;
   }
-  memory_.keep(kept_after_a_change);
+  memory_.keep(constants::few_samples);
   follow_roster(roster_.wake_all());
   panel_.each([&](Expert& e) {
     if (e.plan.knows_by_heart()) begin_again(e, memory_);
@@ -242,7 +237,8 @@ void Ensemble::prepare_experts() {
     if (e.plan.is_linear()) prepare(e, memory_, now_.scale, steps_, memory_.size());
   });
   follow_linear();
-  panel_.each([&](Expert& e) { prepare(e, memory_, now_.scale, steps_, samples_of_a_step); });
+  panel_.each(
+      [&](Expert& e) { prepare(e, memory_, now_.scale, steps_, constants::samples_of_a_step); });
 }
 
 void Ensemble::follow_linear() {
@@ -266,7 +262,7 @@ void Ensemble::follow_roster(const Roster::Change& change) {
     for (Blend& blend : blends_) blend.dismiss(j);
   }
   for (const std::size_t j : change.wake) {
-    begin_again(panel_[j], memory_, kept_when_waking);
+    begin_again(panel_[j], memory_, constants::memory_with_past);
     for (Blend& blend : blends_) blend.admit(j);
   }
 }
@@ -314,7 +310,7 @@ void Ensemble::look_at_scale() {
     follow_scale([](const Expert&) { return true; });
   } else if (Scale::is_settled(samples_)) {
     now_.scale.follow();
-    if (memory_.size() != TellingInputs::samples_to_choose_by) return;
+    if (memory_.size() != constants::enough_samples) return;
     keep_scale();
     if (now_.scale.choose(memory_))
       follow_scale([](const Expert& e) { return e.plan.sees_chosen; });

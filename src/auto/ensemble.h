@@ -8,6 +8,7 @@
 #include "auto/announced.h"
 #include "auto/belief.h"
 #include "auto/blends.h"
+#include "auto/expected_inputs.h"
 #include "auto/first_guess.h"
 #include "auto/memory.h"
 #include "auto/panel.h"
@@ -17,7 +18,6 @@
 #include "auto/series/finder.h"
 #include "auto/series/series.h"
 #include "kalstream/learner.h"
-#include "learner/expected_inputs.h"
 #include "learner/history.h"
 
 namespace kalstream {

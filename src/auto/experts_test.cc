@@ -123,7 +123,7 @@ TEST(AutoPlan, FootprintIsThatOfItsExpertsAndWhatTheyShare) {
     EXPECT_EQ(total.covariance_blocks, blocks);
     EXPECT_DOUBLE_EQ(total.learnt_bytes, learnt);
     // A thousand samples, what is past at some, two covariances of the experts, little else.
-    const double samples = SampleMemory::usual_capacity *
+    const double samples = constants::memory *
                            static_cast<double>(o.network.inputs + o.network.outputs) *
                            sizeof(double);
     EXPECT_GT(total.bytes, bytes + samples);

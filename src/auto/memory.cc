@@ -41,7 +41,7 @@ SampleMemory::Sample SampleMemory::operator[](std::size_t age) const {
   const auto row = std::span(rows_).subspan(place(age), numbers());
   return {.x = row.first(sight_.inputs),
           .past = std::span(pasts_).subspan(place_of_past(age), past_numbers()),
-          .knows_past = age <= pasts,
+          .knows_past = age <= constants::memory_with_past,
           .d = row.last(sight_.outputs)};
 }
 
@@ -51,7 +51,8 @@ void SampleMemory::exchange(Archive& archive) {
   archive.count(size_, std::min<std::uint64_t>(count_, capacity_));
   for (std::size_t age = size_; age > 0; --age) {
     archive.run(std::span(rows_).subspan(place(age), numbers()), Archive::any);
-    if (age <= pasts) archive.run(std::span(pasts_).subspan(place_of_past(age), past_numbers()));
+    if (age <= constants::memory_with_past)
+      archive.run(std::span(pasts_).subspan(place_of_past(age), past_numbers()));
   }
 }
 

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "auto/constants.h"
 #include "auto/experts.h"
 #include "core/finite.h"
 
@@ -19,9 +20,6 @@ struct Expert;
 /// looks at those begins again with the first samples only, or with a few after a change.
 class SampleMemory {
  public:
-  static constexpr std::size_t usual_capacity = 1000;
-  static constexpr std::size_t pasts = 128;  ///< samples whose past is known
-
   struct Sample {
     std::span<const double> x;
     std::span<const double> past;  ///< targets, the newest first
@@ -30,11 +28,11 @@ class SampleMemory {
     bool is_whole() const { return all_finite(x) && all_finite(d); }
   };
 
-  explicit SampleMemory(const Sight& sight, std::size_t capacity = usual_capacity)
+  explicit SampleMemory(const Sight& sight, std::size_t capacity = constants::memory)
       : sight_(sight),
         capacity_(capacity),
         rows_(capacity * numbers()),
-        pasts_(pasts * past_numbers()) {}
+        pasts_(constants::memory_with_past * past_numbers()) {}
 
   void push(std::span<const double> x, std::span<const double> past, std::span<const double> d);
   std::size_t size() const { return size_; }
@@ -52,7 +50,7 @@ class SampleMemory {
   std::size_t past_numbers() const { return sight_.lags * sight_.outputs; }
   std::size_t place(std::size_t age) const { return (count_ - age) % capacity_ * numbers(); }
   std::size_t place_of_past(std::size_t age) const {
-    return (count_ - age) % pasts * past_numbers();
+    return (count_ - age) % constants::memory_with_past * past_numbers();
   }
 
   Sight sight_;
@@ -71,7 +69,7 @@ void replay(Expert& expert, Learner& learner, const SampleMemory& memory, const 
 /// The expert begins again: from now on its next learner learns the samples in memory, or the
 /// newest of them. Where there is no memory for two learners, the expert is silent meanwhile.
 void begin_again(Expert& expert, const SampleMemory& memory,
-                 std::size_t newest = SampleMemory::usual_capacity);
+                 std::size_t newest = constants::memory);
 
 /// Teaches the expert's next learner at most so many of the samples in memory, with replays after
 /// each. When it knows all of them, and has done what it has to do, it takes its place.

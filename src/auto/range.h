@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "auto/constants.h"
 #include "core/archive.h"
 
 namespace kalstream {
@@ -14,8 +15,12 @@ class TargetRange {
  public:
   explicit TargetRange(std::size_t outputs) : low_(outputs), high_(outputs) {}
 
-  double low(std::size_t k) const { return low_[k] - margin * (high_[k] - low_[k]); }
-  double high(std::size_t k) const { return high_[k] + margin * (high_[k] - low_[k]); }
+  double low(std::size_t k) const {
+    return low_[k] - constants::range_margin * (high_[k] - low_[k]);
+  }
+  double high(std::size_t k) const {
+    return high_[k] + constants::range_margin * (high_[k] - low_[k]);
+  }
 
   /// The first target.
   void begin(std::span<const double> d) {
@@ -41,8 +46,6 @@ class TargetRange {
   }
 
  private:
-  static constexpr double margin = 0.1;
-
   std::vector<double> low_;
   std::vector<double> high_;
 };

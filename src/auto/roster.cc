@@ -4,20 +4,11 @@
 #include <cmath>
 #include <utility>
 
+#include "auto/constants.h"
 #include "core/archive.h"
 
 namespace kalstream {
 namespace {
-
-// Squared, in squared errors: with less an expert does not pay. With three times as much the errors
-// of long streams grow by some tenths of a percent.
-constexpr double least_moved = 3e-4;
-constexpr std::uint64_t trial_length = 1000;  // samples that one is awake before it is judged
-constexpr std::uint64_t pause_length = 50;    // … between two changes
-constexpr std::uint64_t first_nap = 2000;     // … that one sleeps, if nothing happens
-constexpr double error_growth = 1.5;          // squared, that wakes all
-constexpr double usual_pace = 0.002;
-constexpr double recent_pace = 0.02;
 
 // The mean of the first ones, then of the last ones.
 void track_mean(double& mean, double v, double slowest, std::uint64_t n) {
@@ -37,7 +28,7 @@ std::size_t Roster::asleep() const {
 }
 
 void Roster::reset() {
-  for (Seat& s : seats_) s = {.may_sleep = s.may_sleep, .nap = first_nap};
+  for (Seat& s : seats_) s = {.may_sleep = s.may_sleep, .nap = 2 * constants::trial};
   samples_ = pause_ = 0;
   usual_error_ = recent_error_ = error_at_sleep_ = 0;
 }
@@ -58,17 +49,17 @@ const Roster::Change& Roster::wake_all() {
 }
 
 const Roster::Change& Roster::learn(std::span<const double> moved, double squared_error) {
-  track_mean(usual_error_, squared_error, usual_pace, samples_);
-  track_mean(recent_error_, squared_error, recent_pace, samples_);
+  track_mean(usual_error_, squared_error, constants::usual_pace, samples_);
+  track_mean(recent_error_, squared_error, constants::present_pace, samples_);
   ++samples_;
   for (std::size_t j = 0; j < seats_.size(); ++j) {
     Seat& s = seats_[j];
-    if (s.awake) track_mean(s.moved, moved[j], usual_pace, s.since);
+    if (s.awake) track_mean(s.moved, moved[j], constants::usual_pace, s.since);
     ++s.since;
   }
   change_ = {};
-  if (++pause_ < pause_length) return change_;
-  if (asleep() > 0 && recent_error_ > error_growth * error_at_sleep_) {
+  if (++pause_ < constants::roster_pause) return change_;
+  if (asleep() > 0 && recent_error_ > constants::error_growth * error_at_sleep_) {
     wake_all();
     error_at_sleep_ = recent_error_;  // of those that fall asleep from now on
   } else if (!begin_trial()) {
@@ -92,7 +83,7 @@ bool Roster::begin_trial() {
 void Roster::find_sleeper() {
   Seat* least = nullptr;
   for (Seat& s : seats_)
-    if (s.may_sleep && s.awake && s.since >= trial_length && s.moved < least_moved &&
+    if (s.may_sleep && s.awake && s.since >= constants::trial && s.moved < constants::least_moved &&
         (least == nullptr || s.moved < least->moved))
       least = &s;
   if (least == nullptr) return;

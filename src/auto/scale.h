@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "auto/constants.h"
 #include "auto/experts.h"
 #include "auto/telling_inputs.h"
 #include "core/moments.h"
@@ -55,12 +56,13 @@ class Scale {
   bool is_wide() const { return sight_.is_wide(); }
 
   /// Whether there is a scale yet, and so experts, after so many targets.
-  static bool is_known(std::uint64_t samples) { return samples >= first_hold; }
+  static bool is_known(std::uint64_t samples) { return samples >= constants::first_scale; }
   /// Whether it is taken anew after this one.
   static bool is_due(std::uint64_t samples) {
-    return samples >= first_hold && samples <= last_hold && std::has_single_bit(samples);
+    return samples >= constants::first_scale && samples <= constants::last_scale &&
+           std::has_single_bit(samples);
   }
-  static bool is_settled(std::uint64_t samples) { return samples > last_hold; }
+  static bool is_settled(std::uint64_t samples) { return samples > constants::last_scale; }
 
   /// What the experts see of inputs x after these targets, the newest first.
   void see(std::span<const double> x, std::span<const double> past, std::span<double> seen) const;
@@ -93,9 +95,6 @@ class Scale {
   const HeldMoments& targets() const { return targets_; }
 
  private:
-  static constexpr std::uint64_t first_hold = 4;
-  static constexpr std::uint64_t last_hold = 64;
-
   Sight sight_;
   HeldMoments inputs_;
   HeldMoments targets_;

@@ -4,6 +4,7 @@
 #include <functional>
 #include <numeric>
 
+#include "auto/constants.h"
 #include "auto/memory.h"
 #include "auto/scale.h"
 #include "core/archive.h"
@@ -35,8 +36,6 @@ class Correlation {
   double n_ = 0, a_ = 0, b_ = 0, aa_ = 0, bb_ = 0, ab_ = 0;
 };
 
-constexpr double farthest = 5;  // deviations that count: one wild sample must not choose
-
 }  // namespace
 
 TellingInputs::TellingInputs(const Sight& sight)
@@ -56,7 +55,7 @@ void TellingInputs::see(std::span<const double> x, std::span<double> seen) const
   for (std::size_t o = 0; o < sight_.outputs; ++o) {
     const double* row = &linear_[o * (x.size() + 1)];
     const double said = row[0] + kernels::active().dot(x.size(), row + 1, x.data());
-    seen[chosen_.size() + o] = std::clamp(said, -farthest, farthest);
+    seen[chosen_.size() + o] = std::clamp(said, -constants::usual_reach, constants::usual_reach);
   }
 }
 
@@ -69,8 +68,8 @@ bool TellingInputs::choose(const SampleMemory& memory, const Scale& scale) {
       for (std::size_t age = 1; age <= memory.size(); ++age) {
         const SampleMemory::Sample sample = memory[age];
         if (!sample.is_whole()) continue;
-        const double x = scale.inputs().standardised(k, sample.x[k], farthest);
-        const double d = scale.targets().standardised(o, sample.d[o], farthest);
+        const double x = scale.inputs().standardised(k, sample.x[k], constants::usual_reach);
+        const double d = scale.targets().standardised(o, sample.d[o], constants::usual_reach);
         straight.add(x, d);
         squared.add(x * x, d);
       }

@@ -22,10 +22,6 @@ class Scale;
 /// target, added up; over several targets the largest counts.
 class TellingInputs {
  public:
-  /// Few samples choose by luck: it is done once more when there are so many, the only ones there
-  /// are or since the stream changed.
-  static constexpr std::size_t samples_to_choose_by = 256;
-
   explicit TellingInputs(const Sight& sight);
 
   /// Of standardised inputs x, the chosen ones and what the linear model says.

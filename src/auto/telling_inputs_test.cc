@@ -23,7 +23,7 @@ Vector chosen_by(const std::function<double(const Vector& x, Rng& rng)>& target)
   Rng rng(5);
   Scale scale(sight);
   SampleMemory memory(sight);
-  for (std::size_t t = 0; t < TellingInputs::samples_to_choose_by; ++t) {
+  for (std::size_t t = 0; t < constants::enough_samples; ++t) {
     const Vector x = test::normals(rng, sight.inputs);
     const Vector d{target(x, rng)};
     scale.add_inputs(x);

@@ -11,7 +11,7 @@
 #include "core/cloned.h"
 #include "core/workers.h"
 #include "kalstream/learner.h"
-#include "learner/expected_inputs.h"
+#include "auto/expected_inputs.h"
 #include "learner/footprint.h"
 
 namespace kalstream {

@@ -78,10 +78,9 @@ struct LabelCode {
 
 /// Inputs in deviations; one that is beyond belief says nothing.
 inline void see_inputs(const HeldMoments& scale, std::span<const double> x, std::span<double> to) {
-  constexpr double reach = 10;
   for (std::size_t k = 0; k < x.size(); ++k) {
     const double v = scale.standardised(k, x[k]);
-    to[k] = std::abs(v) > Distance::wild_input ? 0 : std::clamp(v, -reach, reach);
+    to[k] = std::abs(v) > constants::wild_input ? 0 : std::clamp(v, -RunningMoments::reach, RunningMoments::reach);
   }
 }
 

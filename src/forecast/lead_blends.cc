@@ -100,10 +100,10 @@ void LeadBlends::learn_direct() {
 // believed, a level that stays is, and from there on distances are those from the new level.
 void LeadBlends::widen(std::span<const double> d) {
   const Distance distance =
-      level_.count() < Distance::first ? Distance() : Distance(level_, {}, level_, d);
+      level_.count() < constants::few_samples ? Distance() : Distance(level_, {}, level_, d);
   const bool is_believed = belief_.believes(distance);
   if (is_believed && distance.is_wild()) level_.reset();
-  if (is_believed || distance.target < Distance::absurd_target) level_.add(d);
+  if (is_believed || distance.target < constants::absurd_target) level_.add(d);
   if (seen_.count() == 0)
     range_.begin(d);
   else if (is_believed)

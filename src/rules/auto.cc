@@ -48,9 +48,9 @@ Footprint footprint_of(const LearnerOptions& options, const Auto& rule) {
   total.bytes += n_d * 2 * LongPast::capacity * sizeof(double);
   // Samples in memory, and for each output two covariances of the experts.
   const auto sample = static_cast<double>(options.network.inputs) + n_d;
-  const double pasts = SampleMemory::pasts * static_cast<double>(rule.lags) * n_d;
+  const double pasts = static_cast<double>(constants::memory_with_past) * static_cast<double>(rule.lags) * n_d;
   const auto experts = static_cast<double>(plans.size() + series.size());
-  total.bytes += (SampleMemory::usual_capacity * sample + pasts + 2 * n_d * experts * experts) *
+  total.bytes += (static_cast<double>(constants::memory) * sample + pasts + 2 * n_d * experts * experts) *
                  sizeof(double);
   return total;
 }

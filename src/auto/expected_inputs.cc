@@ -1,17 +1,17 @@
-#include "learner/expected_inputs.h"
+#include "auto/expected_inputs.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 
+#include "auto/constants.h"
 #include "core/archive.h"
 #include "core/finite.h"
 
 namespace kalstream {
 namespace {
 
-constexpr double reach = 4;  // deviations; what is farther off counts as lying there
 /// Inputs whose correlations are known at most: their number grows with the square.
 constexpr std::size_t most_correlated = 256;
 /// Inputs that one is expected from: those it is correlated with most.
@@ -19,15 +19,6 @@ constexpr std::size_t most_others = 12;
 /// Inputs that are there and expected all the same, to learn how well that works: with a sample
 /// that has gaps at most so many, with a whole one the next in turn.
 constexpr std::size_t most_checked = 32;
-/// What the regressions know before the first sample, as if they had seen so many: no relation. The
-/// last value tells much in a series and nothing in a table: it has to prove more.
-constexpr double doubt_of_others = 10;
-constexpr double doubt_of_last = 100;
-/// Of the mean's squared error; one that does not get below is not used.
-constexpr double error_to_beat = 0.85;
-/// Values of an input before its mean stands in for it, and not the last one: a wild value among
-/// them spoils a mean for long.
-constexpr double few = 16;
 
 }  // namespace
 
@@ -47,7 +38,7 @@ bool ExpectedInputs::are_usable(std::span<const double> x) {
 }
 
 double ExpectedInputs::standardised(std::size_t k, double v) const {
-  return std::isnan(v) ? v : moments_[k].standardised(count_[k], v, reach);
+  return std::isnan(v) ? v : moments_[k].standardised(count_[k], v, constants::usual_reach);
 }
 
 double ExpectedInputs::last_standardised(std::size_t k) const {
@@ -60,7 +51,7 @@ std::span<const double> ExpectedInputs::complete(std::span<const double> x) {
   for (std::size_t k = 0; k < inputs_; ++k) {
     completed_[k] = x[k];
     if (!std::isnan(x[k])) continue;
-    if (count_[k] < few) {
+    if (count_[k] < constants::few_samples) {  // a wild value among them spoils a mean for long
       completed_[k] = last_[k];
       continue;
     }
@@ -105,7 +96,7 @@ double ExpectedInputs::from_others(std::size_t k) {
     u[i] /= L[i][i];
     expected += v[i] * u[i];
   }
-  return std::clamp(expected, -reach, reach);
+  return std::clamp(expected, -constants::usual_reach, constants::usual_reach);
 }
 
 void ExpectedInputs::add(std::span<const double> x) {
@@ -137,13 +128,13 @@ void ExpectedInputs::add(std::span<const double> x) {
 }
 
 double ExpectedInputs::Regression::expect(double z1, double z2) const {
-  if (error > error_to_beat * square) return 0;
-  const double a = z11 + doubt_of_others;
-  const double b = z22 + doubt_of_last;
+  if (error > constants::error_to_beat * square) return 0;
+  const double a = z11 + constants::doubt_of_others;
+  const double b = z22 + constants::doubt_of_last;
   const double determinant = a * b - z12 * z12;
   const double w1 = (b * z1y - z12 * z2y) / determinant;
   const double w2 = (a * z2y - z12 * z1y) / determinant;
-  return std::clamp(w1 * z1 + w2 * z2, -reach, reach);
+  return std::clamp(w1 * z1 + w2 * z2, -constants::usual_reach, constants::usual_reach);
 }
 
 void ExpectedInputs::Regression::learn(double z1, double z2, double y) {

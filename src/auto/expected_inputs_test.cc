@@ -1,5 +1,5 @@
 // What stands in for inputs that are missing.
-#include "learner/expected_inputs.h"
+#include "auto/expected_inputs.h"
 
 #include <gtest/gtest.h>
 
