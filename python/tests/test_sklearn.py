@@ -44,6 +44,17 @@ def test_passes():
     assert thrice.score(X, y) > once.score(X, y)
     with pytest.raises(ValueError, match="passes must be 1 or more"):
         OnlineRegressor(passes=0).fit(X, y)
+    with pytest.warns(UserWarning, match="learns rows again by itself"):
+        repeated = OnlineRegressor(passes=5).fit(X, y)
+    assert repeated.learner_.save() == OnlineRegressor().fit(X, y).learner_.save()
+
+
+def test_sorted_rows_are_told():
+    X, y = kalstream.generate("friedman", 100)
+    with pytest.warns(UserWarning, match="sorted by y"):
+        OnlineRegressor("rls").fit(X[np.argsort(y)], np.sort(y))
+    with pytest.warns(UserWarning, match="sorted by y"):
+        OnlineClassifier("rls").fit(X, np.repeat(["a", "b"], 50))
 
 
 def test_pipeline_and_grid_search():

@@ -105,6 +105,8 @@ class Evaluation {
     RunResult result = recorder_.finish(rows_);
     result.seconds = seconds;
     for (std::string& text : engine_.take_remarks()) result.remarks.push_back(std::move(text));
+    if (std::string text = remark_on_order(data_); !text.empty())
+      result.remarks.push_back(std::move(text));
     see_models(result);
     return result;
   }

@@ -56,4 +56,9 @@ struct Dataset {
   }
 };
 
+/// What is to be said of rows that are sorted by their target: nothing resembles what comes next,
+/// so a learner of streams does badly, and shuffled rows would do well. Empty if they are not, or
+/// if times tell that this is their order.
+std::string remark_on_order(const Dataset& data);
+
 }  // namespace kalstream

@@ -10,6 +10,7 @@ True
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ _PARAMETERS = """
     learner : str
         Which one; `kalstream.learners()` lists them. "ekf", "alg2" and others are a single kind of LSTM network.
     passes : int
-        How often `fit` goes through the rows.
+        How often `fit` goes through the rows. "auto" learns rows again by itself, and goes through them once.
     scale : bool
         Standardise for learners other than "auto", which takes raw data.
     options : dict or None
@@ -47,6 +48,13 @@ _PARAMETERS = """
     feature_names_in_ : array of str
         If X was a dataframe.
 """
+
+
+def _is_sorted(y: Any) -> bool:
+    """Whether the rows are sorted by their target; fewer than 50 may be so by chance."""
+    if len(y) < 50 or np.ndim(y) != 1 or y[0] == y[-1]:
+        return False
+    return bool(np.all(y[1:] >= y[:-1]) or np.all(y[1:] <= y[:-1]))
 
 
 class _Online(BaseEstimator):
@@ -77,7 +85,13 @@ class _Online(BaseEstimator):
             raise ValueError(f"passes must be 1 or more, not {self.passes}")
         X, y = self._validated(X, y, reset=True)
         self._start(X, y)
-        for _ in range(self.passes):
+        passes = self.passes
+        if self.learner == "auto" and passes > 1:
+            warnings.warn(f'passes={passes} is 1 for "auto", which learns rows again by itself', stacklevel=2)
+            passes = 1
+        if _is_sorted(y):
+            warnings.warn("the rows are sorted by y: no row tells of those that follow; shuffle them", stacklevel=2)
+        for _ in range(passes):
             self._learn(X, y)
         return self
 
