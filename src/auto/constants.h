@@ -94,4 +94,29 @@ KALSTREAM_CONSTANT(double, doubt_of_last, 100);
 /// Of the mean's squared error: a regression that does not get below is not used.
 KALSTREAM_CONSTANT(double, error_to_beat, 0.85);
 
+// ---- Classes
+
+/// Samples that experts learn again.
+KALSTREAM_CONSTANT(std::size_t, class_memory, 2000);
+/// Classes before that are seen.
+KALSTREAM_CONSTANT(std::size_t, classes_before, 4);
+/// Of all classes together, that every expert gives to them.
+KALSTREAM_CONSTANT(double, least_probability, 1e-4);
+/// Part of the weight that the mixture of the experts deals out anew at least.
+KALSTREAM_CONSTANT(double, tracking_share, 1e-3);
+/// Weights of the experts' opinions: their deviation beforehand, and what they may change by in a
+/// step, squared.
+KALSTREAM_CONSTANT(double, stack_deviation, 0.2);
+KALSTREAM_CONSTANT(double, stack_forgetting, 1e-5);
+/// The same of the calibration.
+KALSTREAM_CONSTANT(double, calibration_deviation, 0.6);
+KALSTREAM_CONSTANT(double, calibration_forgetting, 1e-6);
+/// The cost of a network under a Kalman filter grows with the square of the number of classes: of
+/// more there are none, and of many no linear ones either.
+KALSTREAM_CONSTANT(std::size_t, few_classes, 12);
+KALSTREAM_CONSTANT(std::size_t, many_classes, 32);
+/// Where classes are not few, a class that is as good as impossible tells next to nothing of the
+/// weights, and costs as much as any other: it is left out where it tells less, in squared length.
+KALSTREAM_CONSTANT(double, least_information, 0.005);
+
 }  // namespace kalstream::constants

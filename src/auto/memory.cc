@@ -29,31 +29,23 @@ void learn_again(Expert& e, Learner& learner, const SampleMemory::Sample& sample
 
 void SampleMemory::push(std::span<const double> x, std::span<const double> past,
                         std::span<const double> d) {
-  ++count_;
-  size_ = std::min(size_ + 1, capacity_);
-  double* row = &rows_[place(1)];
+  double* row = rows_.push().data();
   for (const auto part : {x, d}) row = std::copy(part.begin(), part.end(), row);
-  std::copy(past.begin(), past.end(),
-            pasts_.begin() + static_cast<std::ptrdiff_t>(place_of_past(1)));
+  std::ranges::copy(past, pasts_.push().begin());
 }
 
 SampleMemory::Sample SampleMemory::operator[](std::size_t age) const {
-  const auto row = std::span(rows_).subspan(place(age), numbers());
+  const auto row = rows_.at(rows_.place(age));
   return {.x = row.first(sight_.inputs),
-          .past = std::span(pasts_).subspan(place_of_past(age), past_numbers()),
-          .knows_past = age <= constants::memory_with_past,
+          .past = pasts_.at(pasts_.place(age)),
+          .knows_past = age <= pasts_.size(),
           .d = row.last(sight_.outputs)};
 }
 
-// Only what is still remembered. A sample that was not believed has targets that are not numbers.
+// A sample that was not believed has targets that are not numbers.
 void SampleMemory::exchange(Archive& archive) {
-  archive.count(count_);
-  archive.count(size_, std::min<std::uint64_t>(count_, capacity_));
-  for (std::size_t age = size_; age > 0; --age) {
-    archive.run(std::span(rows_).subspan(place(age), numbers()), Archive::any);
-    if (age <= constants::memory_with_past)
-      archive.run(std::span(pasts_).subspan(place_of_past(age), past_numbers()));
-  }
+  rows_.exchange(archive);
+  pasts_.exchange(archive);
 }
 
 // The generator has no memory, so that one sample less changes little.

@@ -8,6 +8,7 @@
 
 #include "auto/constants.h"
 #include "auto/experts.h"
+#include "auto/row_memory.h"
 #include "core/finite.h"
 
 namespace kalstream {
@@ -30,35 +31,24 @@ class SampleMemory {
 
   explicit SampleMemory(const Sight& sight, std::size_t capacity = constants::memory)
       : sight_(sight),
-        capacity_(capacity),
-        rows_(capacity * numbers()),
-        pasts_(constants::memory_with_past * past_numbers()) {}
+        rows_(sight.inputs + sight.outputs, capacity),
+        pasts_(sight.lags * sight.outputs, constants::memory_with_past) {}
 
   void push(std::span<const double> x, std::span<const double> past, std::span<const double> d);
-  std::size_t size() const { return size_; }
+  std::size_t size() const { return rows_.size(); }
   /// All there have been, also those no longer remembered.
-  std::uint64_t count() const { return count_; }
+  std::uint64_t count() const { return rows_.count(); }
   /// The sample `age` ≥ 1 steps ago.
   Sample operator[](std::size_t age) const;
   /// Forgets all but the newest.
-  void keep(std::size_t newest) { size_ = std::min(size_, newest); }
+  void keep(std::size_t newest) { rows_.keep(newest); }
   void reset() { keep(0); }
   void exchange(Archive& archive);
 
  private:
-  std::size_t numbers() const { return sight_.inputs + sight_.outputs; }
-  std::size_t past_numbers() const { return sight_.lags * sight_.outputs; }
-  std::size_t place(std::size_t age) const { return (count_ - age) % capacity_ * numbers(); }
-  std::size_t place_of_past(std::size_t age) const {
-    return (count_ - age) % constants::memory_with_past * past_numbers();
-  }
-
   Sight sight_;
-  std::size_t capacity_;
-  std::uint64_t count_ = 0;  // pushed so far
-  std::size_t size_ = 0;
-  std::vector<double> rows_;   // x ; d
-  std::vector<double> pasts_;  // of the newest
+  RowMemory rows_;   // x ; d
+  RowMemory pasts_;  // of the newest
 };
 
 /// The expert's learner learns a few of the samples in memory once more, as many as its plan says,

@@ -14,10 +14,6 @@
 namespace kalstream {
 namespace {
 
-constexpr std::size_t classes_before = 4;   // classes before that are seen
-constexpr double least_probability = 1e-4;  // of all classes together, by an expert
-constexpr double tracking_share = 1e-3;     // so soon the mixture of experts follows another
-
 std::vector<double> even(std::size_t n) {
   return std::vector<double>(n, 1 / static_cast<double>(n));
 }
@@ -33,11 +29,12 @@ std::vector<double> prior_of_candidates(std::size_t combined, std::size_t expert
 std::vector<ClassStack> make_stacks(std::size_t experts, std::size_t classes) {
   const double even_weight = 1 / static_cast<double>(experts);
   std::vector<ClassStack> stacks;
-  for (const double q : {0.0, 1e-5})
-    stacks.emplace_back(classes,
-                        ClassStack::Plan{.weights = std::vector<double>(experts, even_weight),
-                                         .deviations = std::vector<double>(experts, 0.2),
-                                         .process_noise = q});
+  for (const double q : {0.0, constants::stack_forgetting})
+    stacks.emplace_back(
+        classes,
+        ClassStack::Plan{.weights = std::vector<double>(experts, even_weight),
+                         .deviations = std::vector<double>(experts, constants::stack_deviation),
+                         .process_noise = q});
   return stacks;
 }
 
@@ -59,8 +56,8 @@ AutoClassifier::AutoClassifier(const Auto& options, const NetworkOptions& networ
       expected_(network.inputs),
       scale_(network.inputs),
       memory_(network.inputs),
-      last_(classes_before, no_class),
-      among_experts_(even(experts_.size()), tracking_share),
+      last_(constants::classes_before, no_class),
+      among_experts_(even(experts_.size()), constants::tracking_share),
       stacks_(make_stacks(experts_.size(), classes_of(network))),
       among_candidates_(prior_of_candidates(1 + stacks_.size(), experts_.size())),
       calibration_(classes_of(network)),
@@ -75,7 +72,7 @@ AutoClassifier::AutoClassifier(const Auto& options, const NetworkOptions& networ
 }
 
 void AutoClassifier::set_sizes(std::size_t classes) {
-  seen_.assign(inputs() + classes_before * LabelCode{classes}.size(), 0.0);
+  seen_.assign(inputs() + constants::classes_before * LabelCode{classes}.size(), 0.0);
   said_.assign(experts_.size() * classes, 0.0);
   logs_.assign(said_.size(), 0.0);
   candidates_.assign((1 + stacks_.size() + experts_.size()) * classes, 0.0);
@@ -87,7 +84,7 @@ void AutoClassifier::set_sizes(std::size_t classes) {
 ClassMoment AutoClassifier::see(std::span<const double> x) {
   see_inputs(scale_, x, std::span(seen_).first(x.size()));
   const LabelCode code{classes()};
-  for (std::size_t lag = 0; lag < classes_before; ++lag)
+  for (std::size_t lag = 0; lag < constants::classes_before; ++lag)
     code.write(last_[lag], std::span(seen_).subspan(x.size() + lag * code.size(), code.size()));
   return {.x = x, .seen = seen_, .last = last_[0], .step = steps_};
 }
@@ -111,14 +108,14 @@ void AutoClassifier::combine() {
   for (std::size_t j = 0; j < experts_.size(); ++j) {
     const auto p = std::span(said_).subspan(j * n, n);
     if (!all_finite(p)) std::fill(p.begin(), p.end(), 1 / static_cast<double>(n));
-    keep_possible(p, least_probability);
+    keep_possible(p, constants::least_probability);
   }
   const auto candidate = [&](std::size_t j) { return std::span(candidates_).subspan(j * n, n); };
   std::transform(said_.begin(), said_.end(), logs_.begin(), [](double p) { return std::log(p); });
   among_experts_.predict(said_, candidate(0));
   for (std::size_t j = 0; j < stacks_.size(); ++j) {
     stacks_[j].predict(logs_, candidate(1 + j));
-    keep_possible(candidate(1 + j), least_probability);
+    keep_possible(candidate(1 + j), constants::least_probability);
   }
   std::copy(said_.begin(), said_.end(), candidate(1 + stacks_.size()).begin());
   among_candidates_.predict(candidates_, p_);
@@ -136,9 +133,8 @@ std::span<const double> AutoClassifier::predict(std::span<const double> x) {
 
 std::span<const double> AutoClassifier::spread() {
   if (!predicted_) return {};
-  constexpr double least = 1e-6;
   for (std::size_t k = 0; k < spread_.size(); ++k)
-    spread_[k] = std::sqrt(std::max(d_hat_[k] * (1 - d_hat_[k]), least));
+    spread_[k] = std::sqrt(std::max(d_hat_[k] * (1 - d_hat_[k]), constants::least_probability));
   return spread_;
 }
 
@@ -317,7 +313,7 @@ Footprint footprint_of_classifier(const Auto& options, const NetworkOptions& net
   const auto classes = static_cast<double>(classes_of(network));
   const auto plans = plan_class_experts(options, network);
   Footprint total{.networks = 0};
-  double numbers = ClassMemory::capacity * (n + 1);
+  double numbers = static_cast<double>(constants::class_memory) * (n + 1);
   for (const ClassExpertPlan& plan : plans) {
     if (const auto* net = std::get_if<ClassNetworkPlan>(&plan.what)) {
       const Footprint one = footprint({.network = net->network,

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "auto/expected_inputs.h"
 #include "classes/calibration.h"
 #include "classes/class_expert.h"
 #include "classes/class_mixture.h"
@@ -11,7 +12,6 @@
 #include "core/cloned.h"
 #include "core/workers.h"
 #include "kalstream/learner.h"
-#include "auto/expected_inputs.h"
 #include "learner/footprint.h"
 
 namespace kalstream {

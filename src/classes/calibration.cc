@@ -10,11 +10,10 @@ namespace kalstream {
 namespace {
 
 constexpr std::array knots{-9.0, -6.0, -4.0, -2.5, -1.5, -0.8, -0.4, -0.2, -0.08, -0.02, 0.0};
-constexpr double least_told = 1e-4;  // of all classes together
-constexpr double calibration_noise = 1e-6;
 
 ClassStack make_curve(std::size_t classes) {
-  ClassStack::Plan plan{.weights = {}, .deviations = {}, .process_noise = calibration_noise};
+  ClassStack::Plan plan{
+      .weights = {}, .deviations = {}, .process_noise = constants::calibration_forgetting};
   for (const double knot : knots) {
     plan.weights.push_back(knot);
     plan.deviations.push_back(std::abs(knot) + 0.05);
@@ -37,8 +36,9 @@ void write_hats(double v, std::size_t stride, double* to) {
 
 Calibration::Calibration(std::size_t classes)
     : classes_(classes),
-      temperature_(classes,
-                   {.weights = {1}, .deviations = {0.6}, .process_noise = calibration_noise}),
+      temperature_(classes, {.weights = {1},
+                             .deviations = {constants::calibration_deviation},
+                             .process_noise = constants::calibration_forgetting}),
       curve_(make_curve(classes)),
       last_word_(std::vector<double>(3, 1.0 / 3)),
       features_(knots.size() * classes),
@@ -53,7 +53,7 @@ void Calibration::predict(std::span<double> p) {
   temperature_.predict(std::span(features_).first(classes_), answer(1));
   for (std::size_t k = 0; k < classes_; ++k) write_hats(std::log(p[k]), classes_, &features_[k]);
   curve_.predict(features_, answer(2));
-  for (const std::size_t j : {1, 2}) keep_possible(answer(j), least_told);
+  for (const std::size_t j : {1, 2}) keep_possible(answer(j), constants::least_probability);
   last_word_.predict(answers_, p);
 }
 

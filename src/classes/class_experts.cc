@@ -80,12 +80,8 @@ ClassNetworkPlan full_ekf_plan(const GateBias& bias, const NetworkOptions& netwo
 
 std::vector<ClassExpertPlan> plan_class_experts(const Auto& options,
                                                 const NetworkOptions& network) {
-  // What a network under a Kalman filter costs grows with the square of the number of classes at
-  // least: of more there are none, and above the second number no linear ones either.
-  constexpr std::size_t most_classes_of_networks = 12;
-  constexpr std::size_t most_classes_of_linear = 32;
   const std::size_t classes = classes_of(network);
-  const bool has_networks = classes <= most_classes_of_networks;
+  const bool has_networks = classes <= constants::few_classes;
   std::vector<ClassExpertPlan> list;
   const bool has_inputs = network.inputs > 0;
   const auto add = [&](const char* name, const ClassNet& net) {
@@ -107,7 +103,7 @@ std::vector<ClassExpertPlan> plan_class_experts(const Auto& options,
     list.push_back({"ekf-open-2", full_ekf_plan({5.0, 5.0, {}}, network, list.size() + 1)});
   }
 
-  if (classes <= most_classes_of_linear) add("linear", {});
+  if (classes <= constants::many_classes) add("linear", {});
   if (has_networks) {
     add("linear-recent", {.process_noise = 1e-3});
     add("linear-lag2", {.lags = 2, .process_noise = 1e-5});

@@ -9,54 +9,48 @@
 #include <vector>
 
 #include "auto/belief.h"
+#include "auto/row_memory.h"
 #include "auto/scale.h"
 #include "core/archive.h"
+#include "core/finite.h"
 
 namespace kalstream {
 
 /// The last samples as they came, each with its class.
 class ClassMemory {
  public:
-  static constexpr std::size_t capacity = 2000;
-
   explicit ClassMemory(std::size_t inputs)
-      : inputs_(inputs), rows_(capacity * inputs), labels_(capacity) {}
+      : inputs_(inputs), rows_(inputs + 1, constants::class_memory) {}
 
   void push(std::span<const double> x, std::size_t y) {
-    const std::size_t at = static_cast<std::size_t>(count_++ % capacity);
-    std::copy(x.begin(), x.end(), rows_.begin() + static_cast<std::ptrdiff_t>(at * inputs_));
-    labels_[at] = y;
+    const auto row = rows_.push();
+    std::ranges::copy(x, row.begin());
+    row.back() = static_cast<double>(y);
   }
 
-  std::size_t size() const {
-    return static_cast<std::size_t>(std::min<std::uint64_t>(count_, capacity));
-  }
-  std::uint64_t count() const { return count_; }  ///< all there have been
-
+  std::size_t size() const { return rows_.size(); }
+  std::uint64_t count() const { return rows_.count(); }
   /// Where the sample `age` ≥ 1 steps ago lies.
-  std::size_t place(std::size_t age) const {
-    return static_cast<std::size_t>((count_ - age) % capacity);
+  std::size_t place(std::size_t age) const { return rows_.place(age); }
+  std::span<const double> x(std::size_t place) const { return rows_.at(place).first(inputs_); }
+  std::size_t label(std::size_t place) const {
+    return static_cast<std::size_t>(rows_.at(place).back());
   }
-  std::span<const double> x(std::size_t place) const {
-    return std::span(rows_).subspan(place * inputs_, inputs_);
-  }
-  std::size_t label(std::size_t place) const { return labels_[place]; }
 
-  void reset() { count_ = 0; }
+  void reset() { rows_ = RowMemory(inputs_ + 1, constants::class_memory); }
 
   void exchange(Archive& archive, std::size_t classes) {
-    archive.count(count_);
-    for (std::size_t age = size(); age > 0; --age) {
-      archive.run(std::span(rows_).subspan(place(age) * inputs_, inputs_), Archive::usable);
-      archive.count(labels_[place(age)], classes - 1);
+    rows_.exchange(archive);
+    for (std::size_t age = 1; age <= size(); ++age) {
+      archive.require(all_usable(x(place(age))));
+      const double y = rows_.at(place(age)).back();
+      archive.require(y >= 0 && y < static_cast<double>(classes) && y == std::floor(y));
     }
   }
 
  private:
   std::size_t inputs_;
-  std::uint64_t count_ = 0;  // pushed so far
-  std::vector<double> rows_;
-  std::vector<std::size_t> labels_;
+  RowMemory rows_;
 };
 
 constexpr std::size_t no_class = ~std::size_t{0};
@@ -80,7 +74,9 @@ struct LabelCode {
 inline void see_inputs(const HeldMoments& scale, std::span<const double> x, std::span<double> to) {
   for (std::size_t k = 0; k < x.size(); ++k) {
     const double v = scale.standardised(k, x[k]);
-    to[k] = std::abs(v) > constants::wild_input ? 0 : std::clamp(v, -RunningMoments::reach, RunningMoments::reach);
+    to[k] = std::abs(v) > constants::wild_input
+                ? 0
+                : std::clamp(v, -RunningMoments::reach, RunningMoments::reach);
   }
 }
 

@@ -18,11 +18,11 @@ TEST(ClassMemory, HoldsTheNewestSamples) {
   Rng rng(1);
   ClassMemory memory(2);
   std::deque<std::pair<Vector, std::size_t>> all;
-  for (std::size_t t = 1; t <= 2 * ClassMemory::capacity + 7; ++t) {
+  for (std::size_t t = 1; t <= 2 * std::size_t{constants::class_memory} + 7; ++t) {
     all.emplace_front(test::normals(rng, 2), static_cast<std::size_t>(rng.below(3)));
     memory.push(all.front().first, all.front().second);
     ASSERT_EQ(memory.count(), t);
-    ASSERT_EQ(memory.size(), std::min(t, ClassMemory::capacity));
+    ASSERT_EQ(memory.size(), std::min(t, std::size_t{constants::class_memory}));
     if (t % 500 != 7) continue;
     for (std::size_t age = 1; age <= memory.size(); ++age) {
       const std::size_t at = memory.place(age);
@@ -36,7 +36,8 @@ TEST(ClassMemory, HoldsTheNewestSamples) {
 
 TEST(ClassMemory, ComesBackFromASnapshot) {
   Rng rng(2);
-  for (const std::size_t samples : {std::size_t{0}, std::size_t{5}, ClassMemory::capacity + 5}) {
+  for (const std::size_t samples :
+       {std::size_t{0}, std::size_t{5}, std::size_t{constants::class_memory} + 5}) {
     ClassMemory memory(2);
     for (std::size_t t = 0; t < samples; ++t)
       memory.push(test::normals(rng, 2), static_cast<std::size_t>(rng.below(3)));

@@ -9,14 +9,7 @@
 #include "core/least_squares.h"
 
 namespace kalstream {
-namespace {
-
-// Of more classes than that, rows of H' of less than this squared length are left out: a class that
-// is as good as impossible tells next to nothing of the weights, and costs as much as any other.
-constexpr std::size_t few_classes = 12;
-constexpr double least_information = 0.005;
-
-}  // namespace
+namespace {}  // namespace
 
 ClassStack::ClassStack(std::size_t classes, const Plan& plan)
     : classes_(classes), plan_(plan), loss_({.kind = Loss::Kind::cross_entropy}, outputs()) {
@@ -99,8 +92,8 @@ void ClassStack::learn(std::size_t y) {
   std::copy(theta_.begin(), theta_.end(), before_.begin());
   for (std::size_t k = 0; k < outputs(); ++k) {
     const std::span<const double> h(&H_white_[k * n], n);
-    if (classes_ > few_classes &&
-        std::inner_product(h.begin(), h.end(), h.begin(), 0.0) < least_information)
+    if (classes_ > constants::few_classes &&
+        std::inner_product(h.begin(), h.end(), h.begin(), 0.0) < constants::least_information)
       continue;
     double e = e_white_[k];
     for (std::size_t i = 0; i < n; ++i) e -= h[i] * (theta_[i] - before_[i]);

@@ -19,7 +19,9 @@ class KernelExpert final : public ClassExpert {
       : inputs_(inputs),
         classes_(classes),
         learner_(inputs, classes == 2 ? 1 : classes, rule),
-        stack_(classes, {.weights = {1, 0}, .deviations = {0.6, 1}, .process_noise = 1e-6}),
+        stack_(classes, {.weights = {1, 0},
+                         .deviations = {constants::calibration_deviation, 1},
+                         .process_noise = constants::calibration_forgetting}),
         target_(learner_.outputs()),
         features_(2 * classes),
         again_(inputs) {}

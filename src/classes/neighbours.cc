@@ -31,7 +31,6 @@ class Neighbours final : public ClassExpert {
 
  private:
   static constexpr std::size_t most = 16;
-  static constexpr std::size_t window = 1000;
 
   // The nearest, by squared distance in deviations, sorted by insertion.
   std::size_t find(const ClassMoment& now, const ClassPast& past) {
@@ -39,7 +38,7 @@ class Neighbours final : public ClassExpert {
     for (std::size_t i = 0; i < n; ++i) x_[i] = 1 / past.scale.deviation(i);
     std::size_t found = 0;
     distance_[0] = 0;
-    const std::size_t size = std::min(past.memory.size(), window);
+    const std::size_t size = std::min(past.memory.size(), constants::memory);
     for (std::size_t age = 1; age <= size; ++age) {
       const std::size_t at = past.memory.place(age);
       const double* x = past.memory.x(at).data();
