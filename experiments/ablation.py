@@ -18,9 +18,44 @@ import json
 import math
 import os
 import pathlib
+import random
 import subprocess
 
 KINDS = ("tables", "series", "streams", "classes")
+
+
+def write_sequences(folder, rows=2500):
+    """Streams of classes where those before tell something: river's have none."""
+    source = random.Random(1)
+
+    def write(name, next_row):
+        with open(folder / f"{name}.csv", "w") as file:
+            file.write("x1,x2,class\n")
+            file.writelines(f"{x1:.5f},{x2:.5f},{y}\n" for x1, x2, y in (next_row() for _ in range(rows)))
+
+    def addition(carry=[0]):
+        a, b = source.randrange(2), source.randrange(2)
+        total = a + b + carry[0]
+        carry[0] = total // 2
+        return a, b, total % 2
+
+    def chain(last=[0, 1]):
+        y = (2 * last[0] + last[1] + 1) % 3 if source.random() < 0.8 else source.randrange(3)
+        last[:] = [y, last[0]]
+        return source.gauss(0, 1), source.gauss(0, 1), y
+
+    def regimes(state=[1]):
+        state[0] *= -1 if source.random() < 0.02 else 1
+        x = source.gauss(0, 1), source.gauss(0, 1)
+        return *x, int(state[0] * (x[0] + 0.5 * x[1]) + source.gauss(0, 0.3) > 0)
+
+    def persistent(last=[0]):
+        x = source.gauss(0, 1)
+        last[0] = last[0] if source.random() < 0.9 else int(x + source.gauss(0, 1) > 0)
+        return x, source.gauss(0, 1), last[0]
+
+    for one in (addition, chain, regimes, persistent):
+        write(one.__name__, one)
 
 
 def main():
@@ -36,6 +71,7 @@ def main():
     parser.add_argument("--markdown", help="write the table there")
     a = parser.parse_args()
 
+    write_sequences(pathlib.Path(a.classes))
     options = ["--data", a.data, "--classes", a.classes, "--seeds", a.seeds, "--jobs", "1", "--rows"]
 
     def run(variant, rows, *more):

@@ -106,7 +106,7 @@ KALSTREAM_CONSTANT(double, least_probability, 1e-4);
 KALSTREAM_CONSTANT(double, tracking_share, 1e-3);
 /// Weights of the experts' opinions: their deviation beforehand, and what they may change by in a
 /// step, squared.
-KALSTREAM_CONSTANT(double, stack_deviation, 0.2);
+KALSTREAM_CONSTANT(double, stack_deviation, 0.4);
 KALSTREAM_CONSTANT(double, stack_forgetting, 1e-5);
 /// The same of the calibration.
 KALSTREAM_CONSTANT(double, calibration_deviation, 0.6);

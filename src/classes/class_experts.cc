@@ -105,7 +105,6 @@ std::vector<ClassExpertPlan> plan_class_experts(const Auto& options,
 
   if (classes <= constants::many_classes) add("linear", {});
   if (has_networks) {
-    add("linear-recent", {.process_noise = 1e-3});
     add("linear-lag2", {.lags = 2, .process_noise = 1e-5});
   } else {
     if (has_inputs) {
@@ -128,12 +127,10 @@ std::vector<ClassExpertPlan> plan_class_experts(const Auto& options,
              .window = 400, .trees = 24, .leaves = 16, .every = 8, .least = 1, .seed = seed + 2}});
     list.push_back({"kernel", has_networks ? Kernel{} : Kernel{.memory = 5000, .renewal = 5000}});
     list.push_back({"neighbours", NeighboursPlan{}});
-    list.push_back({"bayes", BayesPlan{1}});
-    list.push_back({"bayes-recent", BayesPlan{0.998}});
+    list.push_back({"bayes", BayesPlan{}});
   }
-  list.push_back({"frequencies", FrequenciesPlan{1}});
-  list.push_back({"frequencies-recent", FrequenciesPlan{0.98}});
-  list.push_back({"succession", SuccessionPlan{0.999}});
+  list.push_back({"frequencies", FrequenciesPlan{}});
+  list.push_back({"succession", SuccessionPlan{}});
   std::erase_if(list, [](const ClassExpertPlan& plan) { return is_left_out(plan.name); });
   return list;
 }

@@ -34,19 +34,13 @@ struct NeighboursPlan {};
 
 /// Naive Bayes: inputs independent of each other given the class; those of few values by their
 /// frequencies, others by a normal distribution.
-struct BayesPlan {
-  double keep;  ///< each sample counts so many times as much as the one after it; here and below
-};
+struct BayesPlan {};
 
 /// The frequencies of the classes.
-struct FrequenciesPlan {
-  double keep;
-};
+struct FrequenciesPlan {};
 
 /// Which class follows which.
-struct SuccessionPlan {
-  double keep;
-};
+struct SuccessionPlan {};
 
 struct ClassExpertPlan {
   std::string name;

@@ -14,20 +14,14 @@ constexpr double half = 0.5;  // of a sample, for each class beforehand (Krichev
 // How often each class was: of all samples, or of those after each class.
 class Frequencies final : public ClassExpert {
  public:
-  Frequencies(std::size_t classes, double keep, bool after_each)
-      : keep_(keep), after_each_(after_each) {
-    widen(classes);
-  }
+  Frequencies(std::size_t classes, bool after_each) : after_each_(after_each) { widen(classes); }
 
   void predict(const ClassMoment& now, const ClassPast&, std::span<double> p) override {
     for (std::size_t k = 0; k < p.size(); ++k) p[k] = (counts(now) ? counts(now)[k] : 0) + half;
     normalise(p);
   }
   void learn(const ClassMoment& now, const ClassPast&, std::size_t y) override {
-    double* const c = counts(now);
-    if (c == nullptr) return;
-    for (std::size_t k = 0; k < classes_; ++k) c[k] *= keep_;
-    c[y] += 1;
+    if (double* const c = counts(now)) c[y] += 1;
   }
   void widen(std::size_t classes) override {
     std::vector<double> wider((after_each_ ? classes : 1) * classes, 0.0);
@@ -49,7 +43,6 @@ class Frequencies final : public ClassExpert {
     return now.last < classes_ ? &counts_[now.last * classes_] : nullptr;
   }
 
-  double keep_;
   bool after_each_;
   std::size_t classes_ = 0;
   std::vector<double> counts_;  // [the class before][the class]
@@ -57,8 +50,8 @@ class Frequencies final : public ClassExpert {
 
 class NaiveBayes final : public ClassExpert {
  public:
-  NaiveBayes(std::size_t inputs, std::size_t classes, double keep)
-      : inputs_(inputs), keep_(keep), values_(inputs * few), value_count_(inputs, 0) {
+  NaiveBayes(std::size_t inputs, std::size_t classes)
+      : inputs_(inputs), values_(inputs * few), value_count_(inputs, 0) {
     widen(classes);
   }
 
@@ -74,10 +67,6 @@ class NaiveBayes final : public ClassExpert {
   }
 
   void learn(const ClassMoment& now, const ClassPast&, std::size_t y) override {
-    if (keep_ < 1) {
-      for (double& c : counts_) c *= keep_;
-      for (double& c : tables_) c *= keep_;
-    }
     counts_[y] += 1;
     for (std::size_t i = 0; i < inputs_; ++i) {
       const double x = now.x[i];
@@ -154,7 +143,6 @@ class NaiveBayes final : public ClassExpert {
 
   std::size_t inputs_;
   std::size_t classes_ = 0;
-  double keep_;
   std::vector<double> counts_;
   std::vector<double> mean_;      // class × input
   std::vector<double> variance_;  // the same
@@ -165,16 +153,14 @@ class NaiveBayes final : public ClassExpert {
 
 }  // namespace
 
-OwnedExpert make_class_expert(const FrequenciesPlan& plan, std::size_t /*inputs*/,
-                              std::size_t classes) {
-  return std::make_unique<Frequencies>(classes, plan.keep, /*after_each=*/false);
+OwnedExpert make_class_expert(const FrequenciesPlan&, std::size_t /*inputs*/, std::size_t classes) {
+  return std::make_unique<Frequencies>(classes, /*after_each=*/false);
 }
-OwnedExpert make_class_expert(const SuccessionPlan& plan, std::size_t /*inputs*/,
-                              std::size_t classes) {
-  return std::make_unique<Frequencies>(classes, plan.keep, /*after_each=*/true);
+OwnedExpert make_class_expert(const SuccessionPlan&, std::size_t /*inputs*/, std::size_t classes) {
+  return std::make_unique<Frequencies>(classes, /*after_each=*/true);
 }
-OwnedExpert make_class_expert(const BayesPlan& plan, std::size_t inputs, std::size_t classes) {
-  return std::make_unique<NaiveBayes>(inputs, classes, plan.keep);
+OwnedExpert make_class_expert(const BayesPlan&, std::size_t inputs, std::size_t classes) {
+  return std::make_unique<NaiveBayes>(inputs, classes);
 }
 
 }  // namespace kalstream

@@ -14,11 +14,10 @@ namespace {
 using test::ClassHistory;
 using test::Vector;
 
-/// (n_k + ½)/(n + classes/2), where a sample of age a counts keep^a.
-Vector share_of(const std::vector<std::size_t>& labels, std::size_t classes, double keep) {
+/// (n_k + ½)/(n + classes/2)
+Vector share_of(const std::vector<std::size_t>& labels, std::size_t classes) {
   Vector p(classes, 0.5);
-  for (std::size_t t = 0; t < labels.size(); ++t)
-    p[labels[t]] += std::pow(keep, static_cast<double>(labels.size() - 1 - t));
+  for (const std::size_t y : labels) p[y] += 1;
   normalise(p);
   return p;
 }
@@ -28,19 +27,17 @@ std::size_t draw(Rng& rng, std::size_t classes) {  // the first classes more oft
 }
 
 TEST(Frequencies, AreCountsWithHalfASampleForEachClass) {
-  for (const double keep : {1.0, 0.98})
-    for (const std::size_t classes : {2, 5}) {
-      Rng rng(classes);
-      ClassHistory history(0, classes);
-      const auto expert = make_class_expert(FrequenciesPlan{keep}, 0, classes);
-      std::vector<std::size_t> labels;
-      for (int t = 0; t < 300; ++t) {
-        ASSERT_TRUE(
-            test::near(history.predict(*expert, {}), share_of(labels, classes, keep), 1e-12));
-        labels.push_back(draw(rng, classes));
-        history.learn(*expert, {}, labels.back());
-      }
+  for (const std::size_t classes : {2, 5}) {
+    Rng rng(classes);
+    ClassHistory history(0, classes);
+    const auto expert = make_class_expert(FrequenciesPlan{}, 0, classes);
+    std::vector<std::size_t> labels;
+    for (int t = 0; t < 300; ++t) {
+      ASSERT_TRUE(test::near(history.predict(*expert, {}), share_of(labels, classes), 1e-12));
+      labels.push_back(draw(rng, classes));
+      history.learn(*expert, {}, labels.back());
     }
+  }
 }
 
 // The loss of these estimates exceeds that of the best constant probabilities by at most
@@ -51,7 +48,7 @@ TEST(Frequencies, AreNeverFarFromTheBestConstantProbabilities) {
     for (const int kind : {0, 1, 2}) {
       Rng rng(3);
       ClassHistory history(0, classes);
-      const auto expert = make_class_expert(FrequenciesPlan{1}, 0, classes);
+      const auto expert = make_class_expert(FrequenciesPlan{}, 0, classes);
       Vector counts(classes, 0.0);
       double loss = 0;
       for (int n = 1; n <= 1000; ++n) {
@@ -75,17 +72,16 @@ TEST(Frequencies, AreNeverFarFromTheBestConstantProbabilities) {
 }
 
 TEST(Succession, CountsAfterEachClassByItself) {
-  const double keep = 0.95;
   const std::size_t classes = 3;
   Rng rng(4);
   ClassHistory history(0, classes);
-  const auto expert = make_class_expert(SuccessionPlan{keep}, 0, classes);
+  const auto expert = make_class_expert(SuccessionPlan{}, 0, classes);
   std::vector<std::vector<std::size_t>> after(classes);
   std::size_t last = no_class;
   for (int t = 0; t < 300; ++t) {
     const Vector p = history.predict(*expert, {});
     const Vector expected =
-        last == no_class ? Vector(classes, 1.0 / classes) : share_of(after[last], classes, keep);
+        last == no_class ? Vector(classes, 1.0 / classes) : share_of(after[last], classes);
     ASSERT_TRUE(test::near(p, expected, 1e-12)) << t;
     const std::size_t y = draw(rng, classes);
     history.learn(*expert, {}, y);
@@ -141,7 +137,7 @@ TEST(NaiveBayes, IsBayesRuleOverSharesAndNormalDistributions) {
   const std::size_t classes = 3;
   Rng rng(5);
   ClassHistory history(3, classes);
-  const auto expert = make_class_expert(BayesPlan{1}, 3, classes);
+  const auto expert = make_class_expert(BayesPlan{}, 3, classes);
   std::vector<LabelledSample> samples;
   for (int t = 0; t < 200; ++t) {
     const std::size_t y = draw(rng, classes);
@@ -162,9 +158,9 @@ TEST(SimpleExperts, WidenWithoutForgetting) {
   Rng rng(6);
   ClassHistory history(2, 2);
   std::vector<std::unique_ptr<ClassExpert>> experts;
-  experts.push_back(make_class_expert(FrequenciesPlan{0.98}, 0, 2));
-  experts.push_back(make_class_expert(SuccessionPlan{0.999}, 0, 2));
-  experts.push_back(make_class_expert(BayesPlan{0.998}, 2, 2));
+  experts.push_back(make_class_expert(FrequenciesPlan{}, 0, 2));
+  experts.push_back(make_class_expert(SuccessionPlan{}, 0, 2));
+  experts.push_back(make_class_expert(BayesPlan{}, 2, 2));
   std::vector<ClassExpert*> all;
   for (const auto& e : experts) all.push_back(e.get());
   for (int t = 0; t < 200; ++t) {
@@ -183,7 +179,7 @@ TEST(SimpleExperts, WidenWithoutForgetting) {
     EXPECT_GT(after[2], 0) << j;
     EXPECT_LT(after[2], 0.2) << j;
   }
-  for (int t = 0; t < 300; ++t) history.learn(all, x, 2);
+  for (int t = 0; t < 600; ++t) history.learn(all, x, 2);
   for (ClassExpert* e : all) EXPECT_GT(history.predict(*e, x)[2], 0.5);
 }
 
