@@ -85,6 +85,16 @@ KALSTREAM_CONSTANT(double, weak_prior, 1);
 /// Weight of all single experts together in the final step.
 KALSTREAM_CONSTANT(double, prior_of_experts, 0.01);
 
+// ---- Networks among the experts
+
+/// Weights at most: what a covariance costs grows with their square. Of many inputs, more.
+KALSTREAM_CONSTANT(std::size_t, most_weights, 192);
+KALSTREAM_CONSTANT(std::size_t, many_inputs, 24);
+KALSTREAM_CONSTANT(std::size_t, most_weights_of_many, 256);
+/// Deviation of the first weights, and what they may change by in a step, squared.
+KALSTREAM_CONSTANT(double, first_weights, 0.1);
+KALSTREAM_CONSTANT(double, network_forgetting, 1e-5);
+
 // ---- Inputs that are missing (auto/expected_inputs.h), or tell of events (announced.h)
 
 /// What a regression on other inputs, or on the last value, knows beforehand, in samples: that

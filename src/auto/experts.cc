@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "auto/constants.h"
 #include "core/ablation.h"
 #include "core/layout.h"
 #include "learner/footprint.h"
@@ -29,57 +30,42 @@ constexpr std::size_t most_inputs_of_networks = 32;
 constexpr std::size_t samples_of_the_past = 12;
 constexpr std::size_t numbers_of_the_past = 24;
 
-/// A network under one covariance, r = floor + factor·HPHᵀ.
+/// A network under one covariance.
 struct Net {
   Cell cell = Cell::feedforward;
   std::size_t hidden = 0;
   std::size_t lags = 0;
-  double deviation = 0.1;
-  double floor = 0.1;
-  double factor = 0.5;
-  double process_noise = 1e-5;
   std::size_t replays = 0;
-  std::size_t memory = 1000;
-  std::size_t weights = 0;  // at most; 0: as many as is usual
+  double noise;  // least measurement noise, in variances of the target: they are to differ
 };
-
-/// The largest network has more weights where there are few inputs: all others are small then, and
-/// long memory needs many units.
-std::size_t weights_of_recurrent(std::size_t inputs) {
-  constexpr std::size_t many = 8;
-  constexpr std::size_t least = 160;
-  constexpr std::size_t more = 90;
-  return least + more * (many - std::min(many, inputs));
-}
 
 /// Adds experts to the list, each by what distinguishes it from others of its kind.
 class Planner {
  public:
   Planner(const Auto& options, const NetworkOptions& network)
-      : network_(network),
-        sight_(sight_of(options, network)),
-        usual_weights_(network.inputs >= 24 ? 256 : 192),
-        most_lags_(options.lags) {}
+      : network_(network), sight_(sight_of(options, network)), most_lags_(options.lags) {}
 
   std::vector<ExpertPlan> plans;
 
   bool has_inputs() const { return network_.inputs > 0; }
 
   void add(const char* name, const Net& o) {
-    ExpertPlan plan{.name = name, .lags = o.lags, .replays = o.replays, .memory = o.memory};
+    const bool replays = o.replays > 0;
+    ExpertPlan plan{.name = name, .lags = o.lags, .replays = o.replays};
     NetworkOptions& n = plan.network;
     n.cell = o.cell;
     n.direct = true;
-    n.weight_deviation = o.deviation;
-    n.inputs = sight_.of_inputs(o.replays > 0) + o.lags * network_.outputs;
+    n.weight_deviation = constants::first_weights;
+    n.inputs = sight_.of_inputs(replays) + o.lags * network_.outputs;
     n.hidden = std::max<std::size_t>(o.hidden * network_.hidden / 16, 2);
-    n.hidden = units(n, o.weights > 0 ? o.weights : usual_weights_);
+    n.hidden = units(n, network_.inputs >= constants::many_inputs ? constants::most_weights_of_many
+                                                                  : constants::most_weights);
     Algorithm1 rule;
     rule.partition = Partition::full;
     rule.initial_covariance = 1;
-    rule.process_noise = o.process_noise;
-    rule.noise_floor = o.floor;
-    rule.noise_factor = o.factor;
+    rule.process_noise = constants::network_forgetting;
+    rule.noise_floor = o.noise;
+    rule.noise_factor = replays ? 1 : 0.5;
     rule.error_bound = 1e-9;
     rule.single_precision = true;
     plan.rule = rule;
@@ -160,7 +146,6 @@ class Planner {
 
   const NetworkOptions& network_;
   Sight sight_;
-  std::size_t usual_weights_;
   std::size_t most_lags_;
 };
 
@@ -178,34 +163,16 @@ std::vector<ExpertPlan> plan_experts(const Auto& options, const NetworkOptions& 
   Planner list(options, network);
   const bool has_inputs = list.has_inputs();
   const Cell ff = Cell::feedforward;
-  const Cell rn = Cell::simple;
-  if (has_inputs)
-    list.add("replay3", {.cell = ff, .hidden = 24, .floor = 1, .factor = 1, .replays = 3});
-  list.add("recurrent-lag1", {.cell = rn, .hidden = 8, .lags = 1, .floor = 0.3});
-  list.add("window4", {.cell = ff, .hidden = 12, .lags = 4, .floor = 0.03});
-  if (has_inputs) list.add("memoryless", {.cell = ff, .hidden = 16, .process_noise = 1e-4});
-  list.add("recurrent", {.cell = rn,
-                         .hidden = 24,
-                         .floor = 0.3,
-                         .factor = 1,
-                         .weights = weights_of_recurrent(network.inputs)});
-  if (has_inputs)
-    list.add("replay4", {.cell = ff, .hidden = 16, .floor = 1, .factor = 1, .replays = 4});
-  list.add("lstm-lag2", {.cell = Cell::lstm, .hidden = 4, .lags = 2});
+  if (has_inputs) list.add("replay3", {.cell = ff, .hidden = 24, .replays = 3, .noise = 1});
+  list.add("recurrent-lag1", {.cell = Cell::simple, .hidden = 8, .lags = 1, .noise = 0.3});
+  list.add("window4", {.cell = ff, .hidden = 12, .lags = 4, .noise = 0.03});
   if (has_inputs) {
-    list.add("replay1",
-             {.cell = ff, .hidden = 24, .deviation = 0.2, .floor = 0.3, .factor = 1, .replays = 1});
-    list.add("replay2", {.cell = ff, .hidden = 16, .floor = 0.3, .factor = 1, .replays = 2});
-    list.add("replay-recent", {.cell = ff,
-                               .hidden = 16,
-                               .floor = 1,
-                               .factor = 1,
-                               .process_noise = 1e-4,
-                               .replays = 1,
-                               .memory = 300});
+    list.add("replay4", {.cell = ff, .hidden = 16, .replays = 4, .noise = 1});
+    list.add("replay1", {.cell = ff, .hidden = 24, .replays = 1, .noise = 0.3});
+    list.add("replay2", {.cell = ff, .hidden = 16, .replays = 2, .noise = 0.3});
   }
-  list.add("window2", {.cell = ff, .hidden = 16, .lags = 2});
-  list.add("window8-wide", {.cell = ff, .hidden = 16, .lags = 8});
+  list.add("window2", {.cell = ff, .hidden = 16, .lags = 2, .noise = 0.1});
+  list.add("window8", {.cell = ff, .hidden = 16, .lags = 8, .noise = 0.1});
   if (options.experts > 0 && list.plans.size() > options.experts)
     list.plans.resize(options.experts);
 
@@ -225,12 +192,8 @@ std::vector<ExpertPlan> plan_experts(const Auto& options, const NetworkOptions& 
   }
   if (has_inputs) list.add_trees("trees", {});
   if (has_inputs) list.add_linear("rls", true, 0, 1);
-  if (options.lags >= 1) list.add_linear("ar1", false, 1, 10);
   if (options.lags >= 4) list.add_linear("ar4", false, 4, 100);
-  if (options.lags >= 8) list.add_linear("ar8", false, 8, 100);
-  if (const std::size_t n = options.lags; n > 1 && n != 4 && n != 8)
-    list.add_linear("ar", false, n, 100);
-  if (has_inputs) list.add_linear("arx2", true, 2, 10);
+  if (const std::size_t n = options.lags; n > 0 && n != 4) list.add_linear("ar", false, n, 100);
 
   list.add_shown("naive", Naive{}, 1, list.sight().last_target());
   list.add_shown("mean", Mean{}, 0, list.sight().mean());

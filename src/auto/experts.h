@@ -46,8 +46,7 @@ struct ExpertPlan {
   std::size_t lags = 0;      ///< past targets it sees
   bool standardised = true;  ///< false: it sees and predicts targets in their own units
   std::size_t first = 0;     ///< where in Sight the stretch begins
-  std::size_t replays = 0;   ///< past samples learnt again after each new one …
-  std::size_t memory = 0;    ///< … out of so many; only for networks without memory
+  std::size_t replays = 0;   ///< past samples learnt again after each new one, without memory
   bool may_sleep = false;    ///< when it does not pay (Roster)
 
   /// Without one it says what it sees. That is how the last value and the mean are experts: both

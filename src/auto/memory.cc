@@ -51,11 +51,10 @@ void SampleMemory::exchange(Archive& archive) {
 // The generator has no memory, so that one sample less changes little.
 void replay(Expert& e, Learner& learner, const SampleMemory& memory, const Scale& scale,
             std::uint64_t step, std::uint64_t turn) {
-  const std::size_t available = std::min(memory.size(), e.plan.memory);
-  if (e.plan.replays == 0 || available == 0) return;
+  if (e.plan.replays == 0 || memory.size() == 0) return;
   Rng rng(e.plan.network.seed ^ (step << 20) ^ (turn << 54));
   for (std::size_t n = 0; n < e.plan.replays; ++n)
-    learn_again(e, learner, memory[1 + rng.below(available)], scale);
+    learn_again(e, learner, memory[1 + rng.below(memory.size())], scale);
 }
 
 void begin_again(Expert& e, const SampleMemory& memory, std::size_t newest) {

@@ -92,7 +92,7 @@ struct Remembered {
 TEST(Replay, LearnsAsManySamplesAsPlanned) {
   const Remembered r;
   for (const auto& [name, replays] :
-       {std::pair("memoryless", 0), std::pair("replay1", 1), std::pair("replay4", 4)}) {
+       {std::pair("window2", 0), std::pair("replay2", 2), std::pair("replay4", 4)}) {
     Expert e = r.expert(name);
     for (std::uint64_t step = 0; step < 20; ++step) {
       const std::uint64_t before = e.learner->samples();
