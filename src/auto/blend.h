@@ -21,6 +21,12 @@ struct BlendPace {
   double share = 0.01;
 };
 
+/// An expert that the average begins with: its weight there, of which the others share the rest.
+struct Favourite {
+  std::size_t expert = 0;
+  double weight = 0;  ///< 0: all are alike
+};
+
 /// Learns how to combine the predictions q_1 … q_M of experts, in four steps:
 ///
 ///   average  b = Σ w_j q_j over those that say something; exponential weights,
@@ -39,14 +45,19 @@ struct BlendPace {
 /// Scale-free: everything in units of `interval` and of the errors seen.
 class Blend {
  public:
-  explicit Blend(std::size_t experts, const BlendPace& pace = {});
+  explicit Blend(std::size_t experts, const BlendPace& pace = {}, const Favourite& favourite = {});
 
   /// The interval that holds what will be predicted and learnt; it may only grow.
   void widen(double low, double high);
 
   /// d̂ for the experts' predictions, which are first held within the interval. Changes nothing
   /// but q(), which is what learn then learns from.
-  double predict(std::span<const double> q);
+  double predict(std::span<const double> q) { return combine(q, low_, high_); }
+  /// The same for a target further ahead, where a trend may have left the interval: by its width at
+  /// most. Nothing is learnt from it.
+  double forecast(std::span<const double> q) {
+    return combine(q, low_ - (high_ - low_), high_ + (high_ - low_));
+  }
 
   /// d is held within the interval.
   void learn(double d);
@@ -86,6 +97,7 @@ class Blend {
   };
   enum Candidate : std::size_t { average, strong, weak, candidates };
 
+  double combine(std::span<const double> q, double low, double high);
   void track(double& squared_error, double e) const;
   void learn_average(double d);
   void learn_ridge(Ridge& ridge, double prediction, double d);
@@ -95,6 +107,7 @@ class Blend {
   void find_effective_weights();
 
   BlendPace pace_;
+  Favourite favourite_;
   double low_ = 0;
   double high_ = 0;
   std::size_t t_ = 0;
