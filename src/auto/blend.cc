@@ -114,20 +114,20 @@ void Blend::widen(double low, double high) {
   find_effective_weights();
 }
 
-double Blend::combine(std::span<const double> q, double low, double high) {
+double Blend::predict(std::span<const double> q) {
   double awake = 0;
   double sum = 0;
   bool all_awake = true;
   for (std::size_t j = 0; j < q.size(); ++j) {
     all_awake = all_awake && std::isfinite(q[j]);
     if (!std::isfinite(q[j])) continue;
-    q_[j] = std::clamp(q[j], low, high);
+    q_[j] = std::clamp(q[j], low_, high_);
     awake += w_[j];
     sum += w_[j] * q_[j];
   }
   double b = active().dot(q_.size(), w_.data(), q_.data());
   if (!all_awake) {  // the others say what the average says
-    b = awake > 0 ? sum / awake : (low + high) / 2;
+    b = awake > 0 ? sum / awake : (low_ + high_) / 2;
     for (std::size_t j = 0; j < q.size(); ++j)
       if (!std::isfinite(q[j])) q_[j] = b;
   }
@@ -136,11 +136,11 @@ double Blend::combine(std::span<const double> q, double low, double high) {
   candidate_[average] = b;
   for (const std::size_t k : {strong, weak})
     candidate_[k] = std::clamp(
-        b + active().dot(q_.size(), ridges_[k - strong].u.data(), beyond_.data()), low, high);
+        b + active().dot(q_.size(), ridges_[k - strong].u.data(), beyond_.data()), low_, high_);
   best_ = std::inner_product(candidate_.begin(), candidate_.end(), candidate_w_.begin(), 0.0);
   const double d_hat =
       active().dot(q_.size(), final_w_.data(), q_.data()) + final_w_.back() * best_;
-  return std::clamp(d_hat, low, high);
+  return std::clamp(d_hat, low_, high_);
 }
 
 // Without expert j the average moves by w_j(b − q_j)/(1 − w_j), w of those that say something; with

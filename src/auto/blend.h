@@ -52,12 +52,7 @@ class Blend {
 
   /// d̂ for the experts' predictions, which are first held within the interval. Changes nothing
   /// but q(), which is what learn then learns from.
-  double predict(std::span<const double> q) { return combine(q, low_, high_); }
-  /// The same for a target further ahead, where a trend may have left the interval: by its width at
-  /// most. Nothing is learnt from it.
-  double forecast(std::span<const double> q) {
-    return combine(q, low_ - (high_ - low_), high_ + (high_ - low_));
-  }
+  double predict(std::span<const double> q);
 
   /// d is held within the interval.
   void learn(double d);
@@ -97,7 +92,6 @@ class Blend {
   };
   enum Candidate : std::size_t { average, strong, weak, candidates };
 
-  double combine(std::span<const double> q, double low, double high);
   void track(double& squared_error, double e) const;
   void learn_average(double d);
   void learn_ridge(Ridge& ridge, double prediction, double d);

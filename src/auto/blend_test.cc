@@ -457,15 +457,6 @@ TEST(BlendBegins, WithItsFavourite) {
   EXPECT_NEAR(blend.predict(std::vector<double>{0, 0, 0, 10, 0}), 9, 0.1);
 }
 
-// What is further ahead may leave the interval, by its width.
-TEST(BlendForecasts, BeyondTheInterval) {
-  Blend blend(2);
-  blend.widen(0, 10);
-  EXPECT_EQ(blend.predict(std::vector<double>{15, 15}), 10);
-  EXPECT_EQ(blend.forecast(std::vector<double>{15, 15}), 15);
-  EXPECT_EQ(blend.forecast(std::vector<double>{-50, -50}), -10);
-}
-
 TEST(BlendBecomesOpen, AndLearnsAsAtTheStart) {
   const auto combination = [](Rng& rng, double a, Vector& q) {
     const double d = rng.normal();

@@ -13,7 +13,10 @@ constexpr double least_variance = 1e-200;
 }  // namespace
 
 Blends::Blends(std::size_t experts, std::size_t outputs, const Favourite& favourite)
-    : blends_(outputs, Blend(experts, {}, favourite)), q_(experts), spread_(outputs), weights_(experts) {
+    : blends_(outputs, Blend(experts, {}, favourite)),
+      q_(experts),
+      spread_(outputs),
+      weights_(experts) {
   gather_weights();
 }
 
@@ -21,13 +24,6 @@ void Blends::predict(std::span<const double> said, std::span<double> d_hat) {
   for (std::size_t k = 0; k < d_hat.size(); ++k) {
     for (std::size_t j = 0; j < q_.size(); ++j) q_[j] = said[j * d_hat.size() + k];
     d_hat[k] = blends_[k].predict(q_);
-  }
-}
-
-void Blends::forecast(std::span<const double> said, std::span<double> d_hat) {
-  for (std::size_t k = 0; k < d_hat.size(); ++k) {
-    for (std::size_t j = 0; j < q_.size(); ++j) q_[j] = said[j * d_hat.size() + k];
-    d_hat[k] = blends_[k].forecast(q_);
   }
 }
 

@@ -15,8 +15,6 @@ class Blends {
   Blends(std::size_t experts, std::size_t outputs, const Favourite& favourite = {});
 
   void predict(std::span<const double> said, std::span<double> d_hat);
-  /// The same for targets further ahead.
-  void forecast(std::span<const double> said, std::span<double> d_hat);
   void learn(std::span<const double> d);
   void widen(const TargetRange& range);
   /// Of the last prediction, added up over the outputs: (d̂ without expert j − d̂)², each in units

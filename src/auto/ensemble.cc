@@ -108,7 +108,7 @@ std::span<const double> Ensemble::forecast_next(std::span<const double> x) {
     std::ranges::copy(panel_.forecast_next(now_, before_), said_.begin());
     for (std::size_t k = 0; k < series_.size(); ++k)
       series_[k].forecast_next(inputs_seen(), said_by_series(k), outputs());
-    blends_.forecast(said_, ahead_);
+    blends_.predict(said_, ahead_);
     for (std::size_t k = 0; k < series_.size(); ++k) series_[k].note_forecast(ahead_[k]);
     ahead_history_.push_guess(ahead_);
     if (announced_.see(x, now_.scale.inputs().running())) announced_.add_to(ahead_);

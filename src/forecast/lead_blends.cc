@@ -14,8 +14,8 @@ constexpr double nothing_said = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t own_candidates = 3;   // the learner, the last value, the direct model
 constexpr std::uint64_t first_direct = 16;  // samples before that says something
 constexpr double share = 0.01;
-// Of what the learner itself says, when a blend begins: before a lead has experience of its own.
-constexpr double weight_of_learner = 0.9;
+// Of the learner's last opinion, which needs the fewest samples, when a blend begins.
+constexpr double weight_of_last_opinion = 0.9;
 
 }  // namespace
 
@@ -40,7 +40,7 @@ LeadBlends::LeadBlends(const Learner& learner, std::size_t horizon)
     for (std::size_t k = 0; k < n_d_; ++k) {
       blends_.emplace_back(
           candidates_, BlendPace{.apart = apart, .average_apart = apart, .share = share / apart},
-          Favourite{.expert = candidates_ - own_candidates, .weight = weight_of_learner});
+          Favourite{.expert = candidates_ - own_candidates - 1, .weight = weight_of_last_opinion});
       if (lead <= most_direct) direct_.emplace_back(lead, inputs_);
     }
   }

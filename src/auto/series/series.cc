@@ -237,9 +237,8 @@ void Series::learn(double y, double without_past) {
 void Series::advance(double guess) {
   past_.end_forecast();
   for (Smoothing& s : smoothings_) s.advance();
-  if (learnt_ == 0) return;
-  past_.push(guess);
-  panel_.catch_up(past_);
+  panel_.advance();
+  if (learnt_ > 0) past_.push(guess);
 }
 
 void Series::start_forecast() {

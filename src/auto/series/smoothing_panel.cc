@@ -63,7 +63,8 @@ constexpr double least_log_weight = -12;  // of a combination that goes on
 constexpr double least_weight = 1e-4;     // of one that counts in a forecast
 constexpr double rounding = 1e-9;         // of ε, in units of the target
 constexpr double least_square = 1e-100;  // Σ v²/S: no target is so large that v² over it overflows
-constexpr double most_growth = 2;        // of a logarithm beyond the highest so far
+constexpr std::uint64_t first_logarithm = 8;     // values above zero that make one
+constexpr double most_growth = 2;                // of a logarithm beyond the highest so far
 constexpr std::size_t work_of_a_step = 300'000;  // numbers of covariances: some 0.2 ms
 
 }  // namespace
@@ -78,8 +79,8 @@ void SmoothingPanel::set_period(std::size_t period) {
 }
 
 void SmoothingPanel::reset() {
-  learnt_ = 0;
-  highest_ = 0;
+  learnt_ = values_ = 0;
+  highest_ = unit_ = 0;
   filters_ = {};
   is_behind_ = true;
 }
@@ -106,8 +107,7 @@ void SmoothingPanel::make_filters() try {
 }
 
 void SmoothingPanel::catch_up(const LongPast& past) {
-  if (past.count() > most_samples) learnt_ = most_samples;
-  if (is_retired()) {
+  if (past.count() > most_samples) {
     filters_ = {};
     is_behind_ = true;
     return;
@@ -124,35 +124,56 @@ void SmoothingPanel::catch_up(const LongPast& past) {
   if (!is_behind_) weigh();
 }
 
+// The unit is a power of two: a stream in another such unit is the same to the bit.
 void SmoothingPanel::learn(double y) {
+  if (unit_ == 0 && y != 0) unit_ = std::exp2(std::floor(std::log2(std::abs(y))));
+  if (unit_ > 0) y /= unit_;
   highest_ = learnt_ == 0 ? y : std::max(highest_, y);
-  for (Filter& f : filters_) learn_filter(f, y);
+  for (Filter& f : filters_) step(f, &y);
   ++learnt_;
-  double best = -std::numeric_limits<double>::infinity();
-  for (const Filter& f : filters_)
-    for (const State& s : f.states)
-      if (s.is_alive) best = std::max(best, s.log_likelihood);
+  ++values_;
+  drop_unlikely();
+}
+
+// Those of the target itself stay beside likelier ones of its logarithm: a value that has none may
+// come.
+void SmoothingPanel::drop_unlikely() {
+  const double least[] = {best(plain) + least_log_weight,
+                          std::max(best(plain), best(logarithm)) + least_log_weight};
   for (Filter& f : filters_)
-    for (State& s : f.states) s.is_alive &= s.log_likelihood >= best + least_log_weight;
+    for (const Branch branch : {plain, logarithm})
+      f.states[branch].is_alive &= f.states[branch].log_likelihood >= least[branch];
   std::erase_if(filters_, [](const Filter& f) { return !f.is_alive(); });
 }
 
+double SmoothingPanel::best(Branch branch) const {
+  double best = -std::numeric_limits<double>::infinity();
+  for (const Filter& f : filters_)
+    if (const State& s = f.states[branch]; s.is_alive) best = std::max(best, s.log_likelihood);
+  return best;
+}
+
+void SmoothingPanel::advance() {
+  if (is_behind_) return;
+  for (Filter& f : filters_) step(f, nullptr);
+  ++learnt_;
+  start_forecast();
+}
+
 // The letters are those of the header; n numbers of the state, i the season's, if there is one.
-void SmoothingPanel::learn_filter(Filter& f, double y) {
+// Without y the state moves on, and K is 0.
+void SmoothingPanel::step(Filter& f, const double* y) {
   const auto& axpy = kernels::active().axpy;
   const Combination& c = grid()[f.combination];
   const std::size_t n = size_of(f);
   const std::size_t i = n > 2 ? 2 + learnt_ % period_ : 0;
   const auto row = [&](std::size_t r) { return f.P.data() + r * n; };
-  const auto shown = [&](const double* state) {
-    return state[0] + c.phi * state[1] + (i > 0 ? state[i] : 0);
-  };
   // FPw, and then FPw + g = KS
   double* const k = gain_.data();
   std::copy_n(row(0), n, k);
   axpy(n, c.phi, row(1), k);
   if (i > 0) axpy(n, 1, row(i), k);
-  const double S = std::max(1 + shown(k), 1.0);
+  const double S = std::max(1 + k[0] + c.phi * k[1] + (i > 0 ? k[i] : 0), 1.0);
   k[0] += c.phi * k[1] + c.alpha;
   k[1] = c.phi * k[1] + c.beta;
   if (i > 0) k[i] += c.gamma;
@@ -169,40 +190,41 @@ void SmoothingPanel::learn_filter(Filter& f, double y) {
   const std::size_t gains = i > 0 ? 3 : 2;
   for (std::size_t p = 0; p < gains; ++p)
     for (std::size_t q = 0; q < gains; ++q) row(at[p])[at[q]] += g[p] * g[q];
-  for (std::size_t r = 0; r < n; ++r) axpy(n, -k[r] / S, k, row(r));
+  for (std::size_t r = 0; y != nullptr && r < n; ++r) axpy(n, -k[r] / S, k, row(r));
 
-  const auto nu = static_cast<double>(learnt_);
+  const auto nu = static_cast<double>(values_);
   for (const Branch branch : {plain, logarithm}) {
     State& s = f.states[branch];
-    s.is_alive &= branch == plain || y > 0;
+    s.a[0] += c.phi * s.a[1];
+    s.a[1] *= c.phi;
+    if (y == nullptr) continue;
+    s.is_alive &= branch == plain || *y > 0;
     if (!s.is_alive) continue;
-    const double z = branch == plain ? y : std::log(y);
-    if (learnt_ == 0) s.a[0] = z;
-    const double v = z - shown(s.a.data());
+    const double z = branch == plain ? *y : std::log(*y);
+    if (values_ == 0) s.a[0] = z;
+    const double v = z - s.a[0] - (i > 0 ? s.a[i] : 0);
     // Student's t, without what all have in common; the first two values tell of l and σ² alone
-    if (learnt_ > 1) {
+    if (values_ > 1) {
       s.log_likelihood -=
           0.5 * std::log(s.squares / nu * S) + (nu + 1) / 2 * std::log1p(v * v / (s.squares * S));
       if (branch == logarithm) s.log_likelihood -= z;  // density of y, not of log y
     }
     s.squares += v * v / S;
-    const double least = branch == plain ? rounding * y : rounding;
+    const double least = branch == plain ? rounding * *y : rounding;
     s.squares = std::max({s.squares, least * least, least_square});
-    s.a[0] += c.phi * s.a[1];
-    s.a[1] *= c.phi;
     axpy(n, v / S, k, s.a.data());
   }
 }
 
 void SmoothingPanel::weigh() {
-  double best = -std::numeric_limits<double>::infinity();
-  for (const Filter& f : filters_)
-    for (const State& s : f.states)
-      if (s.is_alive) best = std::max(best, s.log_likelihood);
+  const bool has_logarithm = values_ >= first_logarithm;
+  const double likeliest = has_logarithm ? std::max(best(plain), best(logarithm)) : best(plain);
   double sum = 0;
   for (Filter& f : filters_)
-    for (State& s : f.states) {
-      s.weight = s.is_alive ? std::exp(s.log_likelihood - best) : 0;
+    for (const Branch branch : {plain, logarithm}) {
+      State& s = f.states[branch];
+      const bool counts = s.is_alive && (branch == plain || has_logarithm);
+      s.weight = counts ? std::exp(s.log_likelihood - likeliest) : 0;
       if (s.weight < least_weight) s.weight = 0;
       sum += s.weight;
     }
@@ -236,7 +258,7 @@ double SmoothingPanel::forecast(std::uint64_t lead) {
       sum += s.weight * (branch == plain ? z : std::exp(std::min(z, highest)));
     }
   }
-  return sum;
+  return unit_ > 0 ? unit_ * sum : sum;
 }
 
 double SmoothingPanel::forecast_next() {
@@ -253,8 +275,10 @@ double SmoothingPanel::forecast_next() {
 
 void SmoothingPanel::exchange(Archive& archive) {
   archive.count(period_, longest_period);
-  archive.count(learnt_, most_samples);
-  archive.number(highest_, Archive::usable);
+  archive.count(learnt_);
+  archive.count(values_, learnt_);
+  archive.number(highest_);
+  archive.number(unit_, Archive::not_negative);
   archive.flag(is_behind_);
   const std::size_t there = archive.length(filters_.size());
   archive.require(there <= grid().size());

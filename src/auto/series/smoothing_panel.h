@@ -41,6 +41,8 @@ class SmoothingPanel {
   /// Learns what it has not learnt yet of the past, from its first value on: as many values as a
   /// step has time for. Allocates when it begins; without the memory for that it stays silent.
   void catch_up(const LongPast& past);
+  /// The next value is missing. What catches up takes the guess of the past for it.
+  void advance();
 
   /// The next value; NaN: it has nothing to say.
   double predict() { return forecast(0); }
@@ -76,17 +78,18 @@ class SmoothingPanel {
     bool is_alive() const { return states[plain].is_alive || states[logarithm].is_alive; }
   };
 
-  bool is_retired() const { return learnt_ >= most_samples; }
   std::size_t size_of(const Filter& f) const;
   void make_filters();
   void learn(double y);
-  void learn_filter(Filter& f, double y);
+  void drop_unlikely();
+  void step(Filter& f, const double* y);
   void weigh();
   double forecast(std::uint64_t lead);
 
   std::size_t period_ = 0;
-  std::uint64_t learnt_ = 0;
-  double highest_ = 0;  // value so far
+  std::uint64_t learnt_ = 0;  // steps so far …
+  std::uint64_t values_ = 0;  // … and values that were there
+  double highest_ = 0;        // value so far
   std::vector<Filter> filters_;
   bool is_behind_ = true;
   std::uint64_t lead_ = 0;    // of a forecast under way

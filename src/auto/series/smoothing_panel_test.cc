@@ -89,6 +89,22 @@ TEST(SmoothingPanel, CatchesUpToTheSameBits) {
   EXPECT_EQ(told.panel.predict(), found.panel.predict());
 }
 
+// Values that are missing are steps of a forecast.
+TEST(SmoothingPanel, GapsArePassedAsForecasts) {
+  Panel p(4);
+  Rng rng(5);
+  for (std::size_t t = 0; t < 40; ++t) p.learn(10 + season[t % 4] + rng.normal());
+  Panel ahead = p;
+  ahead.panel.start_forecast();
+  for (int lead = 0; lead < 10; ++lead) {
+    EXPECT_EQ(ahead.panel.forecast_next(), p.panel.predict()) << lead;
+    p.panel.advance();
+    p.past.push(0);  // a guess, which counts for nothing
+  }
+  p.learn(10 + season[50 % 4]);
+  EXPECT_NEAR(p.panel.predict(), 10 + season[51 % 4], 2);
+}
+
 TEST(SmoothingPanel, RetiresAfterSomeHundredSamples) {
   Panel p(0);
   for (std::size_t t = 0; t <= SmoothingPanel::most_samples; ++t) {
@@ -130,7 +146,7 @@ TEST(SmoothingPanel, HugeAndConstantValuesAreJustValues) {
     p.learn(y / 2 + 1);
     p.learn(-y);
     p.learn(1e100);
-    EXPECT_TRUE(std::isfinite(p.panel.predict())) << y;
+    EXPECT_TRUE(std::isfinite(p.panel.predict())) << y << " " << p.panel.predict();
   }
 }
 
