@@ -115,6 +115,7 @@ const AlarmNews* Alarms::follow(const AlarmTime& at, const Finding& found,
 void Alarms::begin(const AlarmTime& at, const Finding& found, double value) {
   is_open_ = true;
   signs_ = {};
+  calm_since_ = {};
   news_ = {.is_new = true, .alarm = {.start = at, .output = found.output}};
   go_on(at, found, value);
 }
@@ -167,8 +168,8 @@ AlarmKind Alarms::kind_of_signs() const {
   constexpr double some = 3;
   if (2 * s.stuck > s.strange) return AlarmKind::stuck;
   const double other_side = std::min(s.too_large, s.too_small);
-  if (2 * s.spread > s.strange || other_side >= std::max(some, s.strange / 5))
-    return AlarmKind::spread;
+  const bool is_wide = s.strongest == AlarmKind::spread && 2 * s.spread > s.strange;
+  if (is_wide || other_side >= std::max(some, s.strange / 5)) return AlarmKind::spread;
   const bool is_abrupt = s.jump >= s.farthest / 2;
   if (s.outside > short_event) return is_abrupt ? AlarmKind::level : AlarmKind::drift;
   return s.strongest == AlarmKind::level && !is_abrupt ? AlarmKind::drift : s.strongest;
@@ -200,6 +201,7 @@ const AlarmNews* Alarms::take_missing() {
   if (!(size >= std::max(1.0, least_))) return nullptr;
   is_open_ = true;
   signs_ = {};
+  calm_since_ = {};
   news_ = {.is_new = true, .alarm = {.kind = AlarmKind::silence, .start = last_, .severity = size}};
   return &news_;
 }

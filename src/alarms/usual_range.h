@@ -16,7 +16,7 @@ namespace kalstream {
 /// bounded. What lies outside is not learnt at once:
 ///
 /// - Values outside wait. When the number has been inside again for a while, they widen the range
-///   by a part of its width, twice as much with every such event lately.
+///   by a part of its width at most, which is doubled with every event lately that was held so.
 /// - When it has been outside for long (`lasting`), the new values are the usual ones.
 ///
 /// A number that often sets records, as a random walk does, sets ordinary ones: news() subtracts
@@ -101,11 +101,14 @@ class UsualRange {
     expected_margin_ =
         std::max(expected_margin_, std::min(worst_, 2 * expected_margin_ + c.prone_step));
     const double most = c.growth * (high_ - low_) * std::exp2(std::min(events_, largest_events));
-    if (lasted || !(most > 0))
-      put(waiting_low_, waiting_high_);
-    else
+    const bool is_held =
+        !lasted && most > 0 && (waiting_low_ < low_ - most || waiting_high_ > high_ + most);
+    if (is_held) {
       put(std::max(waiting_low_, low_ - most), std::min(waiting_high_, high_ + most));
-    events_ += 1;
+      events_ += 1;
+    } else {
+      put(waiting_low_, waiting_high_);
+    }
     inside_ = worst_ = 0;
     waiting_low_ = none;
     waiting_high_ = -none;
