@@ -56,7 +56,8 @@ RunTable::RunTable(const Dataset& data, const EvaluationOptions& options, const 
     run_.inner_coverages = options.inner;
     run_.inner.resize(last * options.inner.size() * n_d_);
   }
-  if (options.surprise || options.alarm_rate > 0) run_.surprise.assign(last * n_d_, nan);
+  if (options.surprise || options.alarms.strangeness || options.alarm_rate > 0)
+    run_.surprise.assign(last * n_d_, nan);
   if (options.alarm_rate > 0) run_.anomaly.assign(last, false);
   if (options.alarms.strangeness && !run_.classes) run_.strangeness.assign(last * n_d_, nan);
   run_.has_alarms = options.alarms.any() && !run_.classes;
