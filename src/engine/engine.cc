@@ -57,7 +57,7 @@ void Engine::learn() {
 // makes none. What a model knows ahead may complete a sample.
 void Engine::admit(Turn& turn) {
   const Sample& sample = turn.sample;
-  const bool label = sample.kind == Sample::Kind::label;
+  const bool label = sample.kind != Sample::Kind::inputs;
   try {
     StreamModel* model =
         !label && !options_.future.empty() ? models_->find(sample.key, turn.expected) : nullptr;
@@ -66,6 +66,8 @@ void Engine::admit(Turn& turn) {
       model = label ? models_->find(sample.key, turn.expected)
                     : &models_->of(sample.key, turn.expected);
     }
+    if (model == nullptr && sample.kind == Sample::Kind::verdict)
+      return turn.refuse("no sample of this key has come, so there is no alarm to judge");
     if (model == nullptr) return turn.be_late();
     turn.model = model;
   } catch (const StoreError&) {
@@ -91,6 +93,7 @@ const Answer* Engine::count(Turn& turn) {
   counts_.passed += turn.passed;
   counts_.held += turn.held;
   counts_.anomalies += answer.anomaly ? 1 : 0;
+  counts_.alarms += answer.alarm && answer.alarm->is_new ? 1 : 0;
   switch (answer.status) {
     case Answer::Status::late:
       ++(answer.reason.empty() ? counts_.late : counts_.untimely);
@@ -109,7 +112,7 @@ const Answer* Engine::count(Turn& turn) {
       break;
   }
   for (std::string& text : turn.remarks) remark(std::move(text));
-  if (turn.is_read && reader_->has_time())
+  if (turn.is_read && reader_->has_time() && answer.status != Answer::Status::judged)
     last_time_ = {turn.sample.time, turn.sample.time_is_text, turn.sample.tick};
   return &answer;
 }

@@ -109,6 +109,9 @@ class EvaluationOptions:
     coverage: float
     surprise: bool
     alarm_rate: float
+    strangeness: bool
+    alarm_above: float
+    alarm_below: float
     keep_forecasts: bool
     missing: str
     future: Sequence[str]
