@@ -61,8 +61,9 @@ constexpr double silence = std::numeric_limits<double>::quiet_NaN();
 constexpr double level_variance = 1e4;    // of l at the start, in variances of ε: as good as any
 constexpr double least_log_weight = -12;  // of a combination that goes on
 constexpr double least_weight = 1e-4;     // of one that counts in a forecast
-constexpr double rounding = 1e-9;         // of ε, in units of the target
-constexpr double least_square = 1e-100;  // Σ v²/S: no target is so large that v² over it overflows
+constexpr double rounding = 1e-12;        // of ε, in units of the target
+constexpr double least_square = 1e-40;  // Σ v²/S: no target is so large that v² over it overflows
+constexpr double least_unit = 0x1p-100;          // likewise
 constexpr std::uint64_t first_logarithm = 8;     // values above zero that make one
 constexpr double most_growth = 2;                // of a logarithm beyond the highest so far
 constexpr std::size_t work_of_a_step = 300'000;  // numbers of covariances: some 0.2 ms
@@ -126,7 +127,8 @@ void SmoothingPanel::catch_up(const LongPast& past) {
 
 // The unit is a power of two: a stream in another such unit is the same to the bit.
 void SmoothingPanel::learn(double y) {
-  if (unit_ == 0 && y != 0) unit_ = std::exp2(std::floor(std::log2(std::abs(y))));
+  if (unit_ == 0 && y != 0)
+    unit_ = std::max(std::exp2(std::floor(std::log2(std::abs(y)))), least_unit);
   if (unit_ > 0) y /= unit_;
   highest_ = learnt_ == 0 ? y : std::max(highest_, y);
   for (Filter& f : filters_) step(f, &y);

@@ -83,12 +83,14 @@ class SmoothingPanel {
   void learn(double y);
   void drop_unlikely();
   void step(Filter& f, const double* y);
+  double best(Branch branch) const;
   void weigh();
   double forecast(std::uint64_t lead);
 
   std::size_t period_ = 0;
   std::uint64_t learnt_ = 0;  // steps so far …
   std::uint64_t values_ = 0;  // … and values that were there
+  double unit_ = 0;           // of what is kept: the size of the first value other than 0
   double highest_ = 0;        // value so far
   std::vector<Filter> filters_;
   bool is_behind_ = true;
