@@ -508,7 +508,7 @@ void Api::judge_alarm(const Exchange& exchange) {
   exchange->request().body = json_object(record);
   const Input input{.at = milliseconds_now(), .body = request.body};
   stream->take(input, exchange, [exchange](std::string answers, const Refusal* refusal) {
-    answer(*exchange, refusal, json(std::move(answers)));
+    answer(*exchange, refusal, {.body = std::move(answers)});
   });
 }
 
