@@ -33,7 +33,9 @@ const Answer* Engine::take(const Arrival& arrival) {
   Turn& turn = turns_.front();
   turn.clear(arrival.line);
   try {
-    if (is_ready() || !arrival.has_record() || settle(arrival.record, turn))
+    if (is_early_verdict(arrival))
+      turn.refuse("no sample has come, so there is no alarm to judge");
+    else if (is_ready() || !arrival.has_record() || settle(arrival.record, turn))
       turn.read(arrival, reader_);
     if (turn.is_read) admit(turn);
   } catch (const StoreError&) {
@@ -47,6 +49,12 @@ const Answer* Engine::take(const Arrival& arrival) {
     turn.take(rules(), *this);
   }
   return count(turn);
+}
+
+// It must not be taken for the sample that tells the fields.
+bool Engine::is_early_verdict(const Arrival& arrival) const {
+  return !settled() && arrival.has_record() && options_.model.alarms.any() &&
+         verdict_in(arrival.record, has_keys() ? 1 : 0);
 }
 
 void Engine::learn() {

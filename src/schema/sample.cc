@@ -15,6 +15,14 @@ constexpr double none = std::numeric_limits<double>::quiet_NaN();  // in the pla
 
 }  // namespace
 
+std::optional<bool> verdict_in(const Record& record, std::size_t keys) {
+  if (record.is_row || record.fields().size() != 1 + keys) return {};
+  std::size_t at = 0;
+  const Value* const alarm = record.find("alarm", at);
+  if (alarm == nullptr || (alarm->text != "real" && alarm->text != "false")) return {};
+  return alarm->text == "real";
+}
+
 SampleReader::SampleReader(Schema schema)
     : schema_(std::move(schema)),
       n_inputs_(schema_.inputs()),
@@ -52,14 +60,11 @@ void SampleReader::expect_verdicts() {
       std::ranges::find(schema_.fields, "alarm", &Schema::Field::name) == schema_.fields.end();
 }
 
-// It has nothing else than the verdict and the key.
 bool SampleReader::is_verdict(const Record& record, Sample& sample) const {
-  if (record.is_row || record.fields().size() != 1 + key_.size()) return false;
-  std::size_t at = 0;
-  const Value* const alarm = record.find("alarm", at);
-  if (alarm == nullptr || (alarm->text != "real" && alarm->text != "false")) return false;
+  const std::optional<bool> is_real = verdict_in(record, key_.size());
+  if (!is_real) return false;
   sample = {.kind = Sample::Kind::verdict, .key = std::move(sample.key)};
-  sample.is_real_alarm = alarm->text == "real";
+  sample.is_real_alarm = *is_real;
   return true;
 }
 

@@ -37,6 +37,10 @@ struct Sample {
   std::string label;  ///< of a target that is a class, its name; d then only says that it is there
 };
 
+/// What a record says of the last alarm: {"alarm":"real"} is true, {"alarm":"false"} is false, and
+/// nothing if it is another record. Beside that it has so many fields that name keys.
+std::optional<bool> verdict_in(const Record& record, std::size_t keys);
+
 /// Reads records by a schema, which categories add their values to.
 class SampleReader {
  public:

@@ -412,7 +412,7 @@ EngineOptions engine_options(const StreamSettings& s,
                    .inner = s.interval.inner,
                    .surprise = s.surprise || s.strangeness || s.alarm_rate > 0,
                    .alarm_rate = s.alarm_rate,
-                   .alarms = {s.strangeness, s.alarm_above, s.alarm_below},
+                   .alarms = s.alarms(),
                    .horizon = s.horizon,
                    .max_delay = s.max_delay,
                    .periods = periods_of(s.time)};

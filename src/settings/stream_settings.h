@@ -50,6 +50,8 @@ struct StreamSettings {
   double alarm_above = AlarmOptions::no_limit;
   double alarm_below = -AlarmOptions::no_limit;
   std::uint64_t max_delay = 1000;
+
+  AlarmOptions alarms() const { return {strangeness, alarm_above, alarm_below}; }
 };
 
 /// One of them: the one list that command lines and JSON are read by.
