@@ -104,6 +104,7 @@ EvaluationOptions evaluation_of(const RunArguments& a, std::size_t steps) {
           .inner = s.interval.inner,
           .surprise = s.surprise,
           .alarm_rate = s.alarm_rate,
+          .alarms = s.alarms(),
           .keep_forecasts = !a.csv.empty(),
           .missing = missing_inputs_named(s.missing),
           .future = s.time.future,

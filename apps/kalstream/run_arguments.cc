@@ -31,7 +31,7 @@ void add_data_options(CLI::App& cmd, RunArguments& a) {
       ->check(whole_number(1, ModelOptions::longest_delay));
   add_settings(cmd, a.settings,
                {"max-delay", "horizon", "period", "future", "elapsed", "interval", "surprise",
-                "alarm-rate"});
+                "alarm-rate", "strangeness", "alarm-above", "alarm-below"});
 }
 
 void add_learner_options(CLI::App& cmd, RunArguments& a) {

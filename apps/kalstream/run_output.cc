@@ -183,6 +183,17 @@ std::string remarks_on_anomalies(const RunReport& r) {
   return text;
 }
 
+// How many alarms there were, in each run.
+std::string remarks_on_alarms(const RunReport& r) {
+  std::string text;
+  for (const Outcome& o : r.outcomes)
+    for (std::size_t s = 0; s < o.seeds.size(); ++s)
+      if (o.runs[s].has_alarms)
+        text += fmt::format("{}, seed {}: {} alarms in {} rows\n", o.name, o.seeds[s],
+                            o.runs[s].alarms.size(), o.runs[s].steps);
+  return text;
+}
+
 // What was asked for and has no effect.
 std::string remarks_on_options(const RunArguments& a, const Dataset& data,
                                const std::vector<Contender>& contenders) {
@@ -309,8 +320,8 @@ void write_results(const RunArguments& a, const RunReport& r) {
   write_or_print(a.plot_weights, [&] { return weight_curves(r.data, r.contenders, r.outcomes); });
   std::fflush(stdout);
   if (!a.quiet)
-    fmt::print(stderr, "{}{}{}{}", remarks_on_rows(r),
-               a.settings.alarm_rate > 0 ? remarks_on_anomalies(r) : "",
+    fmt::print(stderr, "{}{}{}{}{}", remarks_on_rows(r),
+               a.settings.alarm_rate > 0 ? remarks_on_anomalies(r) : "", remarks_on_alarms(r),
                remarks_on_outcomes(r.data, r.outcomes, a.settings.horizon),
                remarks_on_options(a, r.data, r.contenders));
 }

@@ -16,7 +16,7 @@ CLI::Option* add(CLI::App& cmd, const StreamOption& option, bool* to) {
 
 CLI::Option* add(CLI::App& cmd, const StreamOption& option, double* to) {
   CLI::Option* added = cmd.add_option(std::string("--") + option.name, *to, option.meaning);
-  return added->check(option.most > 1 ? whole_number(option.least, option.most)
+  return added->check(option.least >= 1 ? whole_number(option.least, option.most)
                                       : CLI::Range(option.least, option.most));
 }
 

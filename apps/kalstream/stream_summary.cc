@@ -65,6 +65,7 @@ std::string summary(const StreamStatus& s) {
   also(s.counts.late, "targets too late");
   also(s.counts.held, "inputs held");
   also(s.counts.anomalies, "anomalies");
+  also(s.counts.alarms, "alarms");
   also(s.counts.passed, "never came");
   also(s.counts.untimely, "too late");
   also(s.counts.repeated, "repeated");
@@ -125,6 +126,7 @@ std::string summary_json(const StreamStatus& s) {
                               {"late", s.counts.late},
                               {"held", s.counts.held},
                               {"anomalies", s.counts.anomalies},
+                              {"alarms", s.counts.alarms},
                               {"never_came", s.counts.passed},
                               {"too_late", s.counts.untimely},
                               {"repeated", s.counts.repeated},

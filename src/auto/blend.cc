@@ -39,8 +39,9 @@ void exponential_weights(std::span<double> w, std::span<const double> q, double 
 
 }  // namespace
 
-Blend::Blend(std::size_t experts, const BlendPace& pace)
+Blend::Blend(std::size_t experts, const BlendPace& pace, const Favourite& favourite)
     : pace_(pace),
+      favourite_(favourite),
       q_(experts),
       w_(experts),
       ridges_{Ridge{constants::strong_prior, std::vector<double>(experts * experts),
@@ -60,6 +61,10 @@ void Blend::reset() {
   low_ = high_ = 0;
   t_ = 0;
   std::fill(w_.begin(), w_.end(), 1 / M);
+  if (favourite_.weight > 0) {
+    std::fill(w_.begin(), w_.end(), (1 - favourite_.weight) / (M - 1));
+    w_[favourite_.expert] = favourite_.weight;
+  }
   average_error_ = best_error_ = 0;
   for (Ridge& ridge : ridges_) {
     std::fill(ridge.u.begin(), ridge.u.end(), 0.0);
@@ -99,6 +104,7 @@ void Blend::exchange(Archive& archive) {
 }
 
 void Blend::widen(double low, double high) {
+  if (t_ > 0 && low >= low_ && high <= high_) return;
   low_ = t_ == 0 ? low : std::min(low_, low);
   high_ = t_ == 0 ? high : std::max(high_, high);
   weigh_final();

@@ -82,6 +82,9 @@ KALSTREAM_CONSTANT(double, blend_share, 0.01);
 KALSTREAM_CONSTANT(double, ridge_forgetting, 0.999);
 KALSTREAM_CONSTANT(double, strong_prior, 0.01);
 KALSTREAM_CONSTANT(double, weak_prior, 1);
+/// Weight of the panel of exponential smoothings when the blend begins: it needs tens of samples
+/// where others need hundreds.
+KALSTREAM_CONSTANT(double, weight_of_smoothing_panel, 0.9);
 /// Weight of all single experts together in the final step.
 KALSTREAM_CONSTANT(double, prior_of_experts, 0.01);
 
@@ -91,6 +94,9 @@ KALSTREAM_CONSTANT(double, prior_of_experts, 0.01);
 KALSTREAM_CONSTANT(std::size_t, most_weights, 192);
 KALSTREAM_CONSTANT(std::size_t, many_inputs, 24);
 KALSTREAM_CONSTANT(std::size_t, most_weights_of_many, 256);
+/// Past targets that one model sees, where there are several to a sample: what linear models of all
+/// cost grows with their square. The series experts of each target see more of its own past.
+KALSTREAM_CONSTANT(std::size_t, most_past_targets, 28);
 /// Deviation of the first weights, and what they may change by in a step, squared.
 KALSTREAM_CONSTANT(double, first_weights, 0.1);
 KALSTREAM_CONSTANT(double, network_forgetting, 1e-5);

@@ -30,6 +30,11 @@ constexpr std::size_t most_inputs_of_networks = 32;
 constexpr std::size_t samples_of_the_past = 12;
 constexpr std::size_t numbers_of_the_past = 24;
 
+std::size_t lags_together(const Auto& options, std::size_t outputs) {
+  if (outputs == 1) return options.lags;
+  return std::min(options.lags, std::max<std::size_t>(constants::most_past_targets / outputs, 1));
+}
+
 /// A network under one covariance.
 struct Net {
   Cell cell = Cell::feedforward;
@@ -43,7 +48,9 @@ struct Net {
 class Planner {
  public:
   Planner(const Auto& options, const NetworkOptions& network)
-      : network_(network), sight_(sight_of(options, network)), most_lags_(options.lags) {}
+      : network_(network),
+        sight_(sight_of(options, network)),
+        most_lags_(lags_together(options, network.outputs)) {}
 
   std::vector<ExpertPlan> plans;
 
@@ -105,7 +112,15 @@ class Planner {
     ExpertPlan plan{.name = name, .sees_inputs = sees_inputs, .lags = lags};
     plan.network = linear_network(network_.inputs, network_.outputs);
     plan.network.weight_deviation = NetworkOptions{}.weight_deviation;  // as of all networks here
-    plan.rule = Ekf{.initial_covariance = covariance, .measurement_noise = 1, .process_noise = 0};
+    // Recursive least squares of each output: the full covariance has a block for each, and is 0
+    // elsewhere.
+    if (network_.outputs > 1)
+      plan.rule = Dekf{.initial_covariance = covariance,
+                       .measurement_noise = 1,
+                       .process_noise = 0,
+                       .partition = Partition::node};
+    else
+      plan.rule = Ekf{.initial_covariance = covariance, .measurement_noise = 1, .process_noise = 0};
     add(std::move(plan));
   }
 
@@ -218,6 +233,7 @@ double cost_of(const ExpertPlan& plan) {
 
 double noise_of(const ExpertPlan& plan) {
   if (const auto* ekf = std::get_if<Ekf>(&plan.rule)) return ekf->measurement_noise.from;
+  if (const auto* dekf = std::get_if<Dekf>(&plan.rule)) return dekf->measurement_noise.from;
   if (const auto* algorithm1 = std::get_if<Algorithm1>(&plan.rule)) return algorithm1->noise_floor;
   return 1;
 }

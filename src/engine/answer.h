@@ -3,10 +3,12 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "alarms/alarms.h"
 #include "kalstream/interval.h"
 
 namespace kalstream {
@@ -20,6 +22,7 @@ struct Answer {
     late,       ///< no sample of this id waits for a target; or, with a reason, its time has passed
     repeated,   ///< a sample of the last one's time: not learnt a second time
     ahead,      ///< inputs known ahead of their time, kept until then
+    judged,     ///< somebody said whether the last alarm was one
     refused,    ///< the record cannot be used: `reason` says why
   };
 
@@ -49,6 +52,8 @@ struct Answer {
   /// Of the target; empty if not asked for, or none. Of a class −ln p.
   std::span<const double> surprise;
   bool anomaly = false;                        ///< so surprising that it is to be told
+  std::span<const double> strangeness;         ///< of the target; empty if not asked for, or none
+  std::optional<AlarmNews> alarm;              ///< that begins with this record, or ends
   std::span<const double> forecast;            ///< horizon × outputs
   std::span<const std::string> forecast_time;  ///< as times are written; empty: not known
   std::span<const Interval> forecast_interval;
@@ -57,7 +62,7 @@ struct Answer {
 
 inline const char* to_string(Answer::Status status) {
   constexpr std::array names{"predicted", "learnt", "labelled", "late",
-                             "repeated",  "ahead",  "refused"};
+                             "repeated",  "ahead",  "judged",   "refused"};
   return names[static_cast<std::size_t>(status)];
 }
 

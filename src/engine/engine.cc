@@ -33,7 +33,9 @@ const Answer* Engine::take(const Arrival& arrival) {
   Turn& turn = turns_.front();
   turn.clear(arrival.line);
   try {
-    if (is_ready() || !arrival.has_record() || settle(arrival.record, turn))
+    if (is_early_verdict(arrival))
+      turn.refuse("no sample has come, so there is no alarm to judge");
+    else if (is_ready() || !arrival.has_record() || settle(arrival.record, turn))
       turn.read(arrival, reader_);
     if (turn.is_read) admit(turn);
   } catch (const StoreError&) {
@@ -49,6 +51,12 @@ const Answer* Engine::take(const Arrival& arrival) {
   return count(turn);
 }
 
+// It must not be taken for the sample that tells the fields.
+bool Engine::is_early_verdict(const Arrival& arrival) const {
+  return !settled() && arrival.has_record() && options_.model.alarms.any() &&
+         verdict_in(arrival.record, has_keys() ? 1 : 0);
+}
+
 void Engine::learn() {
   if (owing_ != nullptr) std::exchange(owing_, nullptr)->learn(*this);
 }
@@ -57,7 +65,7 @@ void Engine::learn() {
 // makes none. What a model knows ahead may complete a sample.
 void Engine::admit(Turn& turn) {
   const Sample& sample = turn.sample;
-  const bool label = sample.kind == Sample::Kind::label;
+  const bool label = sample.kind != Sample::Kind::inputs;
   try {
     StreamModel* model =
         !label && !options_.future.empty() ? models_->find(sample.key, turn.expected) : nullptr;
@@ -66,6 +74,8 @@ void Engine::admit(Turn& turn) {
       model = label ? models_->find(sample.key, turn.expected)
                     : &models_->of(sample.key, turn.expected);
     }
+    if (model == nullptr && sample.kind == Sample::Kind::verdict)
+      return turn.refuse("no sample of this key has come, so there is no alarm to judge");
     if (model == nullptr) return turn.be_late();
     turn.model = model;
   } catch (const StoreError&) {
@@ -91,6 +101,7 @@ const Answer* Engine::count(Turn& turn) {
   counts_.passed += turn.passed;
   counts_.held += turn.held;
   counts_.anomalies += answer.anomaly ? 1 : 0;
+  counts_.alarms += answer.alarm && answer.alarm->is_new ? 1 : 0;
   switch (answer.status) {
     case Answer::Status::late:
       ++(answer.reason.empty() ? counts_.late : counts_.untimely);
@@ -109,7 +120,7 @@ const Answer* Engine::count(Turn& turn) {
       break;
   }
   for (std::string& text : turn.remarks) remark(std::move(text));
-  if (turn.is_read && reader_->has_time())
+  if (turn.is_read && reader_->has_time() && answer.status != Answer::Status::judged)
     last_time_ = {turn.sample.time, turn.sample.time_is_text, turn.sample.tick};
   return &answer;
 }

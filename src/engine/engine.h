@@ -137,6 +137,7 @@ class Engine final : private StreamListener {
   // have been found to be the stream's.
   bool is_ready() const { return settled() && !to_be_checked_; }
   bool settle(const Record& record, Turn& turn);
+  bool is_early_verdict(const Arrival& arrival) const;
   void begin(Schema schema);
   CalibratedLearner make() const;
   std::uint64_t bytes_of_a_model() const;

@@ -51,6 +51,7 @@ bool Engine::settle(const Record& record, Turn& turn) {
 
 void Engine::begin(Schema schema) {
   reader_.emplace(std::move(schema));
+  if (options_.model.alarms.any()) reader_->expect_verdicts();
   readers_.clear();
   try {
     settle_classes();
@@ -96,7 +97,8 @@ std::uint64_t Engine::bytes_of_a_model() const {
                            ' ' + std::to_string(o.coverage) + ' ' + std::to_string(o.inner.size()) +
                            ' ' + std::to_string(o.alarm_rate) + ' ' +
                            std::to_string(o.max_classes) + ' ' + std::to_string(o.max_delay) +
-                           (o.surprise ? " surprise" : "") + (o.elapsed ? " elapsed" : "");
+                           (o.surprise ? " surprise" : "") + (o.alarms.strangeness ? " strangeness" : "") +
+                           (o.alarms.any() ? " alarms" : "") + (o.elapsed ? " elapsed" : "");
   const std::lock_guard lock(mutex);
   if (const auto found = known.find(like); may_be_known && found != known.end())
     return found->second;

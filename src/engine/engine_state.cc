@@ -55,6 +55,8 @@ void Engine::exchange(Archive& archive) {
   scores_->exchange(archive);
   archive.number(last_step_.covariance_trace, Archive::any);
   exchange_last_time(archive);
+  // The last of all, and only there if there were any.
+  if (archive.reading() ? archive.left() > 0 : counts_.alarms > 0) archive.count(counts_.alarms);
 }
 
 // Forecasts on request write their times as the last sample has its own.

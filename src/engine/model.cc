@@ -21,6 +21,7 @@ void StreamModel::begin(CalibratedLearner made) {
   scores_ = of_classes() ? Scores::of_classes() : Scores(learner().outputs());
   last_x_.assign(learner().inputs(), std::numeric_limits<double>::quiet_NaN());
   forecast_.resize(options_.horizon * learner().outputs());
+  start_alarms();
   if (options_.periods) tell_periods(*options_.periods);
 }
 
@@ -100,6 +101,7 @@ Answer StreamModel::take(const Sample& sample, StreamListener& listener) {
                 .interval = said.bounds,
                 .inner = said.inner};
   judge(taken, answer);
+  look_for_alarm(sample, taken, answer);
   if (options_.horizon == 0) return answer;
   learn(listener);
   forecast(last_inputs());
@@ -131,6 +133,32 @@ void StreamModel::judge(const Waiting& sample, Answer& answer) {
   answer.surprise = calibrated_->surprise_of(sample.said, sample.d);
   answer.anomaly =
       !answer.surprise.empty() && Surprise::is_anomaly(answer.surprise, options_.alarm_rate);
+}
+
+// ---- Alarms.
+
+void StreamModel::start_alarms() {
+  alarms_.reset();
+  if (options_.alarms.any() && !of_classes()) alarms_.emplace(options_.alarms, learner().outputs());
+}
+
+// In the order in which targets come. A sample that waits for its target is not missing it.
+void StreamModel::look_for_alarm(const Sample& from, const Waiting& sample, Answer& answer) {
+  if (!alarms_) return;
+  const AlarmTime at{sample.number, from.time, from.time_is_text};
+  const AlarmNews* news = nullptr;
+  if (!sample.d.empty()) {
+    news = alarms_->take(at, sample.said.d_hat, answer.surprise, sample.d);
+    answer.strangeness = alarms_->strangeness();
+  } else if (from.id.empty()) {
+    news = alarms_->take_missing();
+  }
+  if (news != nullptr) answer.alarm = *news;
+}
+
+bool StreamModel::judge_alarm(bool real) {
+  if (alarms_) alarms_->judge(real);
+  return alarms_.has_value();
 }
 
 // Of the samples after the last one. Inputs are those known ahead, or stay what they are.
@@ -294,6 +322,7 @@ Answer StreamModel::take_label(const Sample& sample) {
                 .interval = answered_.bounds,
                 .inner = answered_.inner};
   judge(w, answer);
+  look_for_alarm(sample, w, answer);
   return answer;
 }
 

@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "alarms/alarms.h"
 #include "engine/answer.h"
 #include "engine/clock.h"
 #include "engine/known_inputs.h"
@@ -31,8 +32,9 @@ struct ModelOptions {
   double coverage = 0;             ///< of intervals; 0: none
   std::vector<double> inner = {};  ///< coverages of narrower ones within them, ascending
   bool surprise = false;           ///< how strange each target is
-  double alarm_rate = 0;    ///< part of ordinary samples that may be told as anomalies; 0: none is
-  std::size_t horizon = 0;  ///< samples to forecast after each
+  double alarm_rate = 0;     ///< part of ordinary samples that may be told as anomalies; 0: none is
+  AlarmOptions alarms = {};  ///< events that are told
+  std::size_t horizon = 0;   ///< samples to forecast after each
   std::size_t max_delay = 1000;  ///< samples that may come between one and its target
   std::size_t warm_up = 0;       ///< first samples that are passed through: not scored, not learnt
 
@@ -96,6 +98,9 @@ class StreamModel {
   Answer take(const Sample& sample, StreamListener& listener);
   void learn(StreamListener& listener);
 
+  /// Somebody says whether the last alarm was one (Alarms::judge). False if there are no alarms.
+  bool judge_alarm(bool real);
+
   /// So many samples ahead, the first of them with these inputs, row by row (NaN: as without them:
   /// known ahead, or held). Learns nothing, and changes no later answer. Up to the model's horizon
   /// as its samples are answered; beyond it by the learner alone, without bounds.
@@ -153,10 +158,13 @@ class StreamModel {
   void read_target(const Sample& sample, std::vector<double>& to);
   void widen();
   void judge(const Waiting& sample, Answer& answer);
+  void look_for_alarm(const Sample& from, const Waiting& sample, Answer& answer);
+  void start_alarms();
   void exchange(Archive& archive);
   void exchange_classes(Archive& archive);
   void exchange_waiting(Archive& archive);
   void exchange_time(Archive& archive);
+  void exchange_alarms(Archive& archive);
 
   std::optional<CalibratedLearner> calibrated_;  // none before begin()
   ModelOptions options_;
@@ -181,6 +189,8 @@ class StreamModel {
   KnownInputs known_;                        // by moments
   KnownInputs announced_;  // by numbers of samples: where times do not tell what is next
   bool held_known_ = false;
+
+  std::optional<Alarms> alarms_;  // if they are asked for, and targets are numbers
 
   double class_surprise_ = 0;               // of the last class that came
   std::vector<double> future_;              // inputs of samples that wait and of those to come

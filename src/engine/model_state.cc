@@ -30,6 +30,19 @@ void exchange(Archive& archive, std::vector<Surprise::Expected>& expected, std::
   for (Surprise::Expected& e : expected) e.exchange(archive);
 }
 
+// What is told of every target: each thing is a bit.
+void exchange_told(Archive& archive, ModelOptions& options) {
+  AlarmOptions& alarms = options.alarms;
+  std::uint64_t bits = (options.surprise ? 1 : 0) | (alarms.strangeness ? 2 : 0) |
+                       (alarms.above < AlarmOptions::no_limit ? 4 : 0) |
+                       (alarms.below > -AlarmOptions::no_limit ? 8 : 0);
+  archive.count(bits, 15);
+  options.surprise = (bits & 1) != 0;
+  alarms.strangeness = (bits & 2) != 0;
+  if ((bits & 4) != 0) archive.number(alarms.above);
+  if ((bits & 8) != 0) archive.number(alarms.below);
+}
+
 }  // namespace
 
 std::vector<std::byte> StreamModel::to_bytes() const {
@@ -61,6 +74,11 @@ std::unique_ptr<StreamModel> StreamModel::load(Archive& archive, const ModelOpti
   const ModelOptions before = model->options_;
   model->options_ = *options;
   model->known_.set_which(options->known_ahead);
+  if (before.alarms.strangeness != options->alarms.strangeness ||
+      before.alarms.any() != options->alarms.any())
+    model->start_alarms();
+  else if (model->alarms_)
+    model->alarms_->set_limits(options->alarms);
   if (options->periods) model->tell_periods(*options->periods);
   model->forecast_.resize(options->horizon * model->learner().outputs());
   model->calibrated_->recalibrate(model->calibration());
@@ -103,7 +121,7 @@ void StreamModel::exchange(Archive& archive) {
     archive.number(narrower, Archive::fraction);
     archive.require(narrower > std::exchange(least, narrower) && narrower < options_.coverage);
   }
-  archive.flag(options_.surprise);
+  exchange_told(archive, options_);
   archive.number(options_.alarm_rate, Archive::fraction);
   archive.count(passed_, samples_);
   exchange_classes(archive);
@@ -115,6 +133,12 @@ void StreamModel::exchange(Archive& archive) {
   calibrated_->exchange(archive);
   archive.numbers(last_x_, [](double v) { return std::isnan(v) || Archive::usable(v); });
   exchange_time(archive);
+  exchange_alarms(archive);
+}
+
+void StreamModel::exchange_alarms(Archive& archive) {
+  if (archive.reading()) start_alarms();
+  if (alarms_) alarms_->exchange(archive);
 }
 
 void StreamModel::exchange_waiting(Archive& archive) {

@@ -57,6 +57,7 @@ void StreamModel::announce(const Sample& sample, std::uint64_t n) {
 
 // Samples that are missing count as those without a target.
 void StreamModel::pass(std::uint64_t missing, std::int64_t from, StreamListener& listener) {
+  if (alarms_) alarms_->pass(missing);
   for (std::uint64_t k = 1; k <= missing; ++k) {
     Waiting one{.x = last_x_};
     if (options_.elapsed) one.x.back() = clock_.elapsed();

@@ -171,6 +171,7 @@ struct Counts {
   std::uint64_t repeated = 0;   ///< samples of the last one's time: not learnt again
   std::uint64_t passed = 0;     ///< samples that never came, by their time
   std::uint64_t anomalies = 0;  ///< targets told as such
+  std::uint64_t alarms = 0;     ///< that have begun; kept by the engine's exchange()
 
   void exchange(Archive& archive);
 };

@@ -68,7 +68,7 @@ bool Turn::may_be_ahead(const TurnRules& rules) const {
 }
 
 bool Turn::require_usable(const TurnRules& rules) {
-  const bool label = sample.kind == Sample::Kind::label;
+  const bool label = sample.kind != Sample::Kind::inputs;
   if (!label && sample.missing > 0 && rules.options.missing == MissingInputs::refuse &&
       !may_be_ahead(rules)) {
     refuse_incomplete(rules);
@@ -96,6 +96,7 @@ void Turn::take(const TurnRules& rules, StreamListener& listener) {
   if (!model->has_begun()) model->begin(rules.make());
   if (!is_for(*model, rules.reader))
     return refuse("the model has other inputs or targets than the stream");
+  if (sample.kind == Sample::Kind::verdict) return judge();
   if (!label && !options.future.empty()) {
     model->fill_known(sample);
     if (!require_usable(rules)) return;
@@ -123,6 +124,12 @@ void Turn::take(const TurnRules& rules, StreamListener& listener) {
     remarks.emplace_back(
         "inputs known ahead are not known for all of the horizon: there they are held at their "
         "last values");
+}
+
+void Turn::judge() {
+  if (!model->judge_alarm(sample.is_real_alarm))
+    return refuse("a class has no alarms that could be judged");
+  say({.status = Answer::Status::judged});
 }
 
 // False, and answered, for a sample that comes too late, or a second time: it is not learnt.
@@ -174,6 +181,7 @@ void Turn::keep() {
   own(answer_.interval, interval_);
   own(answer_.inner, inner_);
   own(answer_.surprise, surprise_);
+  own(answer_.strangeness, strangeness_);
   own(answer_.forecast, forecast_);
   own(answer_.forecast_interval, forecast_interval_);
   own(answer_.forecast_inner, forecast_inner_);

@@ -121,6 +121,7 @@ class Turn {
   bool is_label() const;
   bool may_be_ahead(const TurnRules& rules) const;
   void refuse_incomplete(const TurnRules& rules);
+  void judge();
   bool arrive(const TurnRules& rules, StreamListener& listener);
   void write_forecast_times(const TurnRules& rules);
   void say(Answer answer);
@@ -130,7 +131,7 @@ class Turn {
   std::string reason_;
   std::vector<std::string> forecast_times_;
   // What the answer refers to, once it is kept.
-  std::vector<double> prediction_, surprise_, forecast_;
+  std::vector<double> prediction_, surprise_, strangeness_, forecast_;
   std::vector<Interval> interval_, inner_, forecast_interval_, forecast_inner_;
 };
 

@@ -129,7 +129,9 @@ class Evaluation {
     engine.max_models = std::numeric_limits<std::size_t>::max();
     engine.model.coverage = options_.coverage;
     engine.model.inner = options_.inner;
-    engine.model.surprise = options_.surprise || options_.alarm_rate > 0;
+    engine.model.surprise =
+        options_.surprise || options_.alarms.strangeness || options_.alarm_rate > 0;
+    engine.model.alarms = options_.alarms;
     engine.model.alarm_rate = options_.alarm_rate;
     // Leads that are hidden by targets still to come are asked for, too, and left out by the table.
     if (options_.horizon > 0) engine.model.horizon = leads_asked();

@@ -30,7 +30,12 @@ struct EvaluationOptions {
   double coverage = 0;
   std::vector<double> inner = {};  ///< coverages of narrower bounds within them, ascending
   bool surprise = false;           ///< RunResult::surprise
-  double alarm_rate = 0;  ///< the part of ordinary rows that may be told as anomalies; 0: none
+  double alarm_rate = 0;     ///< the part of ordinary rows that may be told as anomalies; 0: none
+  AlarmOptions alarms = {};  ///< RunResult::strangeness and alarms
+  /// What forecasts and their bounds are held within, as far as Outlooks (eval/outlook.h) tells
+  /// them.
+  double floor = -std::numeric_limits<double>::infinity();
+  double ceiling = std::numeric_limits<double>::infinity();
   bool keep_forecasts = false;  ///< RunResult::forecasts, of every lead up to the horizon
   MissingInputs missing = MissingInputs::learn;
   /// Inputs that forecasts may see ahead of their time, by name; others stay at their last values.
@@ -75,6 +80,16 @@ struct ClassResult {
   std::vector<std::size_t> begins;  ///< of each row, in `probability`; one more at the end
 };
 
+/// An alarm, and the rows it is about.
+struct RunAlarm {
+  static constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
+
+  std::string key;  ///< of the model; empty: there is but one
+  std::size_t start = none;
+  std::size_t end = none;  ///< none: it lasts
+  AlarmEvent alarm;
+};
+
 /// What one learner did on one stream.
 struct RunResult {
   double nse = 0;   ///< Σ‖d − d̂‖² / Σ‖d − mean d‖² over the scored steps
@@ -113,6 +128,9 @@ struct RunResult {
   double alarm_rate = 0;                ///< of ordinary rows that may be told as anomalies; 0: none
   std::vector<bool> anomaly;            ///< of each row whether it is one; if there is a rate
   std::size_t anomalies = 0;            ///< so many are
+  std::vector<double> strangeness;      ///< of each target, as surprise; if asked for
+  bool has_alarms = false;              ///< they were asked for
+  std::vector<RunAlarm> alarms;         ///< in the order in which they began
   std::vector<TargetScore> targets;     ///< each by itself
   KeptForecasts forecasts;              ///< if asked for
   std::vector<double> weights;          ///< of a mixture's experts, at the end; empty otherwise

@@ -56,8 +56,11 @@ RunTable::RunTable(const Dataset& data, const EvaluationOptions& options, const 
     run_.inner_coverages = options.inner;
     run_.inner.resize(last * options.inner.size() * n_d_);
   }
-  if (options.surprise || options.alarm_rate > 0) run_.surprise.assign(last * n_d_, nan);
+  if (options.surprise || options.alarms.strangeness || options.alarm_rate > 0)
+    run_.surprise.assign(last * n_d_, nan);
   if (options.alarm_rate > 0) run_.anomaly.assign(last, false);
+  if (options.alarms.strangeness && !run_.classes) run_.strangeness.assign(last * n_d_, nan);
+  run_.has_alarms = options.alarms.any() && !run_.classes;
   if (options.missing == MissingInputs::hold) run_.held.assign(last, 0);
   run_.alarm_rate = options.alarm_rate;
   if (options.horizon == 0) return;
@@ -109,6 +112,8 @@ void RunTable::answered(const Answer& answer, std::string_view) {
     case Answer::Status::ahead:
       ++run_.ahead_rows;
       run_.kind[row_] = RowKind::ahead;
+      break;
+    case Answer::Status::judged:
       break;
     case Answer::Status::refused:
       ++run_.skipped_rows;
@@ -197,6 +202,24 @@ void RunTable::take(const Answer& answer) {
   }
   if (!answer.target.empty()) take_target(t, answer);
   if (!answer.forecast.empty() && counts) keep_forecast(t, answer);
+  if (answer.alarm && answer.target.empty()) keep_alarm(*answer.alarm);
+}
+
+// The end of an alarm is told of the last one of its key, if that lasts.
+void RunTable::keep_alarm(const AlarmNews& news) {
+  const auto row = [&](std::uint64_t sample) {
+    return sample > 0 ? model_->row_of[sample - 1] : RunAlarm::none;
+  };
+  auto alarm = run_.alarms.rbegin();
+  if (!news.is_new)
+    while (alarm != run_.alarms.rend() && alarm->key != line_->key) ++alarm;
+  if (news.is_new || alarm == run_.alarms.rend()) {
+    run_.alarms.push_back({.key = line_->key});
+    alarm = run_.alarms.rbegin();
+  }
+  alarm->alarm = news.alarm;
+  alarm->start = row(news.alarm.start.sample);
+  alarm->end = row(news.alarm.end.sample);
 }
 
 // The table shows its target all the same.
@@ -216,6 +239,9 @@ void RunTable::take_target(std::size_t t, const Answer& answer) {
   }
   if (!run_.surprise.empty()) std::ranges::copy(answer.surprise, run_.surprise.begin() + t * n_d_);
   if (!run_.anomaly.empty()) run_.anomaly[t] = answer.anomaly;
+  if (!run_.strangeness.empty())
+    std::ranges::copy(answer.strangeness, run_.strangeness.begin() + t * n_d_);
+  if (answer.alarm) keep_alarm(*answer.alarm);
   const bool counts = answer.sample > options_.warm_up;
   if (counts) run_.anomalies += answer.anomaly ? 1 : 0;
   if (options_.on_target) options_.on_target(*line_, run_.place[t], answer.target);
@@ -303,6 +329,7 @@ void RunTable::shorten() {
   shorter(run_.low, n_d_);
   shorter(run_.high, n_d_);
   shorter(run_.surprise, n_d_);
+  shorter(run_.strangeness, n_d_);
   shorter(run_.forecast_squared_error, 1);
   KeptForecasts& kept = run_.forecasts;
   for (auto* values : {&kept.value, &kept.low, &kept.high})

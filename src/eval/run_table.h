@@ -113,6 +113,7 @@ class RunTable final : public StreamListener {
   void take(const Answer& answer);
   void leave_out(RowKind kind, const Answer& answer);
   void take_target(std::size_t t, const Answer& answer);
+  void keep_alarm(const AlarmNews& news);
   void add_probabilities(const Answer& answer);
   std::size_t place_of_class(const std::string& name);
   void end_row(std::size_t t);

@@ -38,6 +38,7 @@ std::optional<Schema> find_schema(Log& log, const FieldChoice& choice,
   const auto look_at = [&](const Input& input) {
     try {
       reader.read(*input.value, record);
+      if (verdict_in(record, choice.key.empty() ? 0 : 1)) return;
       if (!samples && can_settle(record, choice)) samples.emplace(settle(record, choice));
     } catch (const DataError&) {  // it will be answered so
       return;

@@ -32,6 +32,8 @@ inline WorkerOptions test_options(const TestFolder& folder, const std::string& i
   settings.window = 3;
   settings.interval = Coverages({0.9});
   settings.max_delay = 4;
+  settings.strangeness = true;
+  settings.alarm_above = 1.8;
   WorkerOptions options;
   options.shard.engine = engine_options(settings, [](const std::string&) {});
   options.shard.input = "readings";
@@ -47,7 +49,7 @@ inline WorkerOptions test_options(const TestFolder& folder, const std::string& i
 }
 
 /// All kinds of inputs: samples with and without targets, labels in time, late, twice and for
-/// unknown keys, records that cannot be used, keys to be forgotten.
+/// unknown keys, verdicts on alarms, records that cannot be used, keys to be forgotten.
 class TestInputs {
  public:
   TestInputs(int partitions, std::uint64_t seed) : partitions_(partitions), rng_(seed) {}
@@ -65,6 +67,8 @@ class TestInputs {
         put(broker, p, std::nullopt, "{\"device\":\"" + key + "\",\"x\":1,\"w\":2}");
       } else if (kind == 3 && next(3) == 0) {
         put(broker, p, key, std::nullopt);
+      } else if (kind == 4 && next(3) == 0) {
+        put(broker, p, key, "{\"device\":\"" + key + "\",\"alarm\":\"false\"}");
       } else if (kind < 8) {  // a label: of one that waits, or of none
         put(broker, p, key,
             "{\"device\":\"" + key + "\",\"id\":" + std::to_string(ids_ - next(9)) +

@@ -245,7 +245,7 @@ std::size_t states_read(MemoryBroker& broker, const WorkerOptions& options, Unbr
 TEST(FleetWorker, BeginsWithTheSnapshotsOnItsDisk) {
   TestFolder folder;
   MemoryBroker broker(partitions);
-  TestInputs inputs(partitions, 5);
+  TestInputs inputs(partitions, 15);
   inputs.add(broker, 300);
   WorkerOptions options = test_options(folder, "one");
   Told told;

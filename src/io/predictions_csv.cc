@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <iterator>
 #include <optional>
@@ -32,6 +33,8 @@ class PredictionsCsv {
     }
     if (!like_.surprise.empty()) name("surprise");
     if (like_.alarm_rate > 0) text(",anomaly");
+    if (!like_.strangeness.empty()) name("strangeness");
+    if (like_.has_alarms) text(",alarm,alarm_severity");
     for (std::size_t h = 1; h <= like_.forecasts.horizon; ++h) {
       if (!data_.times.empty()) text(fmt::format(",forecast_{}_time", h));
       name_with_bounds(fmt::format("forecast_{}", h));
@@ -40,6 +43,7 @@ class PredictionsCsv {
   }
 
   void write_run(const std::string& learner, std::uint64_t seed, const RunResult& run) {
+    place_alarms(run);
     const std::size_t n_d = data_.n_targets();
     for (std::size_t t = 0; t < run.steps; ++t) {
       text(fmt::format("{},{},{}", learner, seed, t + 1));
@@ -56,6 +60,8 @@ class PredictionsCsv {
       }
       if (!like_.surprise.empty()) numbers(run.surprise, t * n_d);
       if (like_.alarm_rate > 0) anomaly(run, t);
+      if (!like_.strangeness.empty()) numbers(run.strangeness, t * n_d);
+      if (like_.has_alarms) alarm(t);
       const KeptForecasts& f = run.forecasts;
       if (like_.forecasts.horizon > 0) know_times(run, t);
       for (std::size_t h = 0; h < like_.forecasts.horizon; ++h) {
@@ -149,10 +155,30 @@ class PredictionsCsv {
     text(run.anomaly[t] ? "1" : "0");
   }
 
+  // The alarm of each row's key that lasts, or none.
+  void place_alarms(const RunResult& run) {
+    alarm_of_.assign(run.has_alarms ? run.steps : 0, nullptr);
+    for (const RunAlarm& a : run.alarms) {
+      if (a.start == RunAlarm::none) continue;
+      for (std::size_t t = a.start; t < std::min(a.end, run.steps); ++t)
+        if (data_.keys.empty() || data_.keys[t] == a.key) alarm_of_[t] = &a.alarm;
+    }
+  }
+
+  // What is known of it in the end: its kind may have changed while it lasted.
+  void alarm(std::size_t t) {
+    const AlarmEvent* const of = alarm_of_[t];
+    text(",");
+    if (of != nullptr) text(to_string(of->kind));
+    text(",");
+    if (of != nullptr) number(of->severity);
+  }
+
   const Dataset& data_;
   const RunResult& like_;  // all runs have the same columns
   std::optional<TimeStep> step_;
   TimeText times_;
+  std::vector<const AlarmEvent*> alarm_of_;  // of each row
   fmt::memory_buffer out_;
 };
 

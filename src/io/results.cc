@@ -130,6 +130,27 @@ Json class_json(const ClassErrors& e) {
           {"recent_accuracy", json_number(e.recent_accuracy)}};
 }
 
+// Rows are counted from 1.
+Json alarms_json(const Dataset& data, const RunResult& run) {
+  Json all = Json::array();
+  for (const RunAlarm& a : run.alarms) {
+    Json one{{"kind", to_string(a.alarm.kind)}};
+    if (!data.keys.empty()) one["key"] = a.key;
+    const auto row = [&](const char* name, std::size_t t) {
+      one[name] = t == RunAlarm::none ? Json(nullptr) : Json(t + 1);
+      if (!data.times.empty() && t != RunAlarm::none)
+        one[std::string(name) + "_time"] = data.times[t];
+    };
+    row("start", a.start);
+    row("end", a.end);
+    if (data.n_targets() > 1) one["target"] = data.target_names[a.alarm.output];
+    one["value"] = json_number(a.alarm.value);
+    one["severity"] = json_number(a.alarm.severity);
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
 std::string results_json(const Dataset& data, const std::vector<Contender>& contenders,
                          double nominal, const std::vector<Outcome>& outcomes) {
   Json root{{"data",
@@ -159,6 +180,7 @@ std::string results_json(const Dataset& data, const std::vector<Contender>& cont
         last["held"] = std::accumulate(run.held.begin(), run.held.end(), std::size_t{0});
       if (run.late_labels > 0) last["late_labels"] = run.late_labels;
       if (run.alarm_rate > 0) last["anomalies"] = run.anomalies;
+      if (run.has_alarms) last["alarms"] = alarms_json(data, run);
       add_bounds(last, run.bounds, nominal);
       last["targets"] = targets_json(data, run.targets, nominal);
       if (run.classes) {

@@ -44,6 +44,7 @@ void each_number(Status& s, const Visit& visit) {
   count("updates_rejected_total", "Updates the learner's own guard refused.", s.counts.rejected);
   count("inputs_held_total", "Missing inputs that the last value stood in for.", s.counts.held);
   count("anomalies_total", "Targets so strange that they were told.", s.counts.anomalies);
+  count("alarms_total", "Alarms that have begun.", s.counts.alarms);
   count("samples_late_total", "Samples whose time had passed.", s.counts.untimely);
   count("samples_repeated_total", "Samples of the time of the one before.", s.counts.repeated);
   count("samples_passed_total", "Samples that never came, as times tell.", s.counts.passed);

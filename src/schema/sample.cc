@@ -15,6 +15,14 @@ constexpr double none = std::numeric_limits<double>::quiet_NaN();  // in the pla
 
 }  // namespace
 
+std::optional<bool> verdict_in(const Record& record, std::size_t keys) {
+  if (record.is_row || record.fields().size() != 1 + keys) return {};
+  std::size_t at = 0;
+  const Value* const alarm = record.find("alarm", at);
+  if (alarm == nullptr || (alarm->text != "real" && alarm->text != "false")) return {};
+  return alarm->text == "real";
+}
+
 SampleReader::SampleReader(Schema schema)
     : schema_(std::move(schema)),
       n_inputs_(schema_.inputs()),
@@ -29,9 +37,9 @@ SampleReader::SampleReader(Schema schema)
 
 bool SampleReader::read(const Record& record, Sample& sample) {
   label_.clear();
-  if (!take_names(record, sample) || !take(record, targets_, target_) ||
-      !take(record, inputs_, sample.x))
-    return false;
+  if (!take_names(record, sample)) return false;
+  if (has_verdicts_ && is_verdict(record, sample)) return true;
+  if (!take(record, targets_, target_) || !take(record, inputs_, sample.x)) return false;
   take_time(record, sample);
   const auto is_missing = [](double v) { return std::isnan(v); };
   // The elapsed time, the last of all, is filled in by who knows the sample before.
@@ -44,6 +52,19 @@ bool SampleReader::read(const Record& record, Sample& sample) {
   const bool label = !inputs_.empty() && present_ == 0 && !sample.id.empty() && !sample.d.empty();
   sample.kind = label ? Sample::Kind::label : Sample::Kind::inputs;
   if (label) sample.missing = 0;
+  return true;
+}
+
+void SampleReader::expect_verdicts() {
+  has_verdicts_ =
+      std::ranges::find(schema_.fields, "alarm", &Schema::Field::name) == schema_.fields.end();
+}
+
+bool SampleReader::is_verdict(const Record& record, Sample& sample) const {
+  const std::optional<bool> is_real = verdict_in(record, key_.size());
+  if (!is_real) return false;
+  sample = {.kind = Sample::Kind::verdict, .key = std::move(sample.key)};
+  sample.is_real_alarm = *is_real;
   return true;
 }
 

@@ -66,6 +66,13 @@ std::size_t number(const Request& request, const char* name, std::size_t otherwi
   return n;
 }
 
+/// A parameter that is true or false; nothing if it is missing or something else.
+std::optional<bool> truth_of(const Request& request, std::string_view name) {
+  const auto said = request.value(name);
+  if (!said || (*said != "true" && *said != "false")) return {};
+  return *said == "true";
+}
+
 /// Part k of the path; what a stream is called must be a name.
 std::string stream_name(const Request& request) {
   constexpr std::size_t place = 3;  // /api/v1/streams/{name}
@@ -257,6 +264,8 @@ const std::vector<Api::Route>& Api::table() {
       {"PUT", "/api/v1/streams/{name}/snapshot", &Api::put_snapshot, true},
       {"GET", "/api/v1/streams/{name}/models", &Api::models},
       {"DELETE", "/api/v1/streams/{name}/models", &Api::forget_model, true},
+      {"GET", "/api/v1/streams/{name}/alarms", &Api::alarms},
+      {"POST", "/api/v1/streams/{name}/alarms", &Api::judge_alarm, true},
       {"GET", "/api/v1/streams/{name}/history", &Api::history},
       {"GET", "/api/v1/events", &Api::listen},
   };
@@ -467,6 +476,40 @@ void Api::models(const Exchange& exchange) {
   const auto board = board_of(exchange);
   require_opened(*board);
   later(exchange, [board, query] { return json(board->models_json(query)); });
+}
+
+void Api::alarms(const Exchange& exchange) {
+  const auto board = board_of(exchange);
+  require_opened(*board);
+  const Request& request = exchange->request();
+  std::optional<std::string> key;
+  if (const auto said = request.value("key")) key = std::string(*said);
+  const std::size_t limit = number(request, "limit", 100, 1, Board::most_alarms);
+  later(exchange, [board, key, limit] { return json(board->alarms_json(key, limit)); });
+}
+
+// What is said goes the way of a sample, so that it is on disk before it is answered.
+void Api::judge_alarm(const Exchange& exchange) {
+  const Request& request = exchange->request();
+  const auto stream = stream_of(exchange);
+  const StreamSettings& settings = stream->settings();
+  const std::string key = model_key(request, settings);
+  if (!settings.alarms().any())
+    throw Refusal(409, "no_alarms",
+                  "this stream has no alarms: strangeness, alarm_above and "
+                  "alarm_below are not among its options");
+  if (stream->board().targets().empty())
+    throw Refusal(409, "no_samples", "no sample has come, so there is no alarm to judge");
+  const std::optional<bool> is_real = truth_of(request, "real");
+  if (!is_real)
+    throw Refusal(400, "bad_value", "real: write true if there was something to be told, or false");
+  std::vector<JsonField> record{{"alarm", json_of(*is_real ? "real" : "false")}};
+  if (!settings.fields.key.empty()) record.emplace_back(settings.fields.key, json_of(key));
+  exchange->request().body = json_object(record);
+  const Input input{.at = milliseconds_now(), .body = request.body};
+  stream->take(input, exchange, [exchange](std::string answers, const Refusal* refusal) {
+    answer(*exchange, refusal, {.body = std::move(answers)});
+  });
 }
 
 void Api::history(const Exchange& exchange) {

@@ -44,6 +44,8 @@ class Api {
   void put_snapshot(const Exchange& exchange);
   void models(const Exchange& exchange);
   void forget_model(const Exchange& exchange);
+  void alarms(const Exchange& exchange);
+  void judge_alarm(const Exchange& exchange);
   void history(const Exchange& exchange);
   void listen(const Exchange& exchange);
 

@@ -148,6 +148,52 @@ TEST_F(ThreadsServeApi, AStreamsLife) {
   EXPECT_EQ(status("GET", of_a), 404);
 }
 
+TEST_F(ThreadsServeApi, AlarmsAreListedAndJudged) {
+  EXPECT_EQ(status("POST", at("/alarms?real=true")), 404);
+  EXPECT_EQ(status("PUT", of_a, R"({"learner":"mean","strangeness":true,"alarm_above":90})"), 201);
+  EXPECT_EQ(status("POST", at("/alarms?real=true")), 409);  // there is no sample yet
+  const auto take = [&](double value) {
+    const HttpAnswer said =
+        ask("POST", at("/samples"), "{\"target\":" + std::to_string(value) + "}");
+    return json::parse(said.body);
+  };
+  take(1);
+  EXPECT_EQ(get(at("/alarms"))["alarms"].size(), 0U);
+  const json start = take(95);
+  EXPECT_EQ(start["alarm"]["event"], "start");
+  EXPECT_EQ(get(at("/alarms"))["alarms"][0]["start"], 2);
+  EXPECT_FALSE(get(at("/alarms"))["alarms"][0].contains("end"));
+  for (int k = 0; k < 10; ++k) take(2);
+  const json told = get(at("/alarms"));
+  EXPECT_EQ(told["total"], 1);
+  ASSERT_EQ(told["alarms"].size(), 1U);
+  EXPECT_EQ(told["alarms"][0]["kind"], "above");
+  EXPECT_EQ(told["alarms"][0]["end"], 3);
+  EXPECT_EQ(told["alarms"][0]["value"], 95);
+  EXPECT_TRUE(told["alarms"][0]["key"].is_null());
+  EXPECT_EQ(get(of_a)["alarms"], 1);
+  EXPECT_EQ(json::parse(ask("POST", at("/alarms?real=false")).body)["status"], "judged");
+  EXPECT_EQ(status("POST", at("/alarms")), 400);
+  EXPECT_EQ(status("POST", at("/alarms?real=false&key=x")), 400);
+  EXPECT_EQ(status("GET", at("/alarms?limit=0")), 400);
+  EXPECT_EQ(get(of_a)["samples"], 12);
+
+  const std::string keyed = "/api/v1/streams/keyed";
+  EXPECT_EQ(status("PUT", keyed, R"({"learner":"mean","key":"k","alarm_below":0})"), 201);
+  EXPECT_EQ(status("POST", keyed + "/samples",
+                   R"([{"k":"x","target":1},{"k":"y","target":-1},{"k":"x","target":-2}])"),
+            200);
+  EXPECT_EQ(get(keyed + "/alarms")["alarms"].size(), 2U);
+  EXPECT_EQ(get(keyed + "/alarms?limit=1")["alarms"][0]["key"], "x");
+  EXPECT_EQ(get(keyed + "/alarms?key=y")["alarms"][0]["value"], -1);
+  EXPECT_EQ(json::parse(ask("POST", keyed + "/alarms?real=false&key=y").body)["key"], "y");
+  EXPECT_EQ(json::parse(ask("POST", keyed + "/alarms?real=false&key=z").body)["status"], "refused");
+
+  const std::string plain = "/api/v1/streams/plain";
+  EXPECT_EQ(status("POST", plain + "/samples", R"({"a":1,"target":2})"), 200);
+  EXPECT_EQ(status("POST", plain + "/alarms?real=true"), 409);
+}
+
 TEST_F(ThreadsServeApi, WhatIsWrongIsSaid) {
   EXPECT_EQ(status("GET", "/api/v1/nothing"), 404);
   EXPECT_EQ(status("GET", "/api/v1/streams/../../etc/passwd"), 404);

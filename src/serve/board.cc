@@ -136,6 +136,7 @@ void Board::answered(const Answer& answer, std::int64_t at) {
   if (!answer.surprise.empty())
     model.surprise = surprise_ = *std::ranges::min_element(answer.surprise);
   score(model, answer);
+  if (answer.alarm) keep_alarm(answer);
   Points* const points = points_for(model);
   if (label) {
     if (points != nullptr) points->label(answer, false);
@@ -163,6 +164,21 @@ void Board::answered(const Answer& answer, std::int64_t at) {
   f.time_is_text = answer.time_is_text;
   f.value.assign(answer.forecast.begin(), answer.forecast.end());
   f.interval.assign(answer.forecast_interval.begin(), answer.forecast_interval.end());
+}
+
+// The end of an alarm is told of the last one of its key, if that lasts.
+void Board::keep_alarm(const Answer& answer) {
+  const auto lasts = [&](const KeptAlarm& kept) {
+    return kept.key == answer.key && !kept.alarm.is_over();
+  };
+  const auto found =
+      answer.alarm->is_new ? alarms_.rend() : std::find_if(alarms_.rbegin(), alarms_.rend(), lasts);
+  if (found != alarms_.rend()) {
+    found->alarm = answer.alarm->alarm;
+    return;
+  }
+  if (alarms_.size() == most_alarms) alarms_.pop_front();
+  alarms_.push_back({std::string(answer.key), answer.alarm->alarm});
 }
 
 // Against the last value: what a stream without a model would say.
@@ -239,6 +255,7 @@ void Board::clear() {
   all_.reset();
   naive_.reset();
   labels_.clear();
+  alarms_.clear();
   counts_ = {};
   errors_ = recent_errors_ = {};
   coverage_recent_ = surprise_ = StreamStatus::unknown;

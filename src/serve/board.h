@@ -161,6 +161,9 @@ class Board {
   std::string stream_json(Detail detail = Detail::brief) const;
   std::string history_json(const View& view, std::size_t points) const;
   std::string models_json(const ModelQuery& query) const;
+  /// The last alarms, at most so many, in the order in which they began: of a key, or of all.
+  std::string alarms_json(const std::optional<std::string>& key, std::size_t most) const;
+  static constexpr std::size_t most_alarms = 200;
   /// … and what has happened since an event, as server-sent events: the last `most` of it, and how
   /// many were left out.
   struct News {
@@ -209,6 +212,10 @@ class Board {
     std::vector<double> surprise;
     bool anomaly = false;
   };
+  struct KeptAlarm {
+    std::string key;
+    AlarmEvent alarm;
+  };
   using Place = std::list<Model>::iterator;
 
   void exchange(Archive& archive, bool& with_points);
@@ -218,6 +225,7 @@ class Board {
   void hide(Model& model);
   void erase(Place model);
   void score(Model& model, const Answer& answer);
+  void keep_alarm(const Answer& answer);
   const Model* find(const View& view) const;
   const Points* points_of(const View& view) const;
   void begin_event(std::string& to, const char* name, std::uint64_t id) const;
@@ -244,6 +252,7 @@ class Board {
   std::optional<RunningScore> naive_;
   std::deque<Label> labels_;
   std::deque<Warned> warnings_;
+  std::deque<KeptAlarm> alarms_;
   Counts counts_;
   Errors errors_;
   Errors recent_errors_;

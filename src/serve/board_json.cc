@@ -6,6 +6,7 @@
 
 #include "serve/board.h"
 #include "serve/json_text.h"
+#include "session/answers.h"
 
 namespace kalstream::serve {
 namespace {
@@ -96,6 +97,7 @@ std::string Board::stream_json(Detail detail) const {
   append_field(to, "coverage_recent", coverage_recent_);
   append_field(to, "surprise", surprise_);
   append_field(to, "anomalies", counts_.anomalies);
+  append_field(to, "alarms", counts_.alarms);
   const auto& of_kinds = status_.warnings;
   const std::uint64_t warnings =
       std::accumulate(of_kinds.begin(), of_kinds.end(), std::uint64_t{0});
@@ -240,6 +242,24 @@ std::string Board::models_json(const ModelQuery& query) const {
   });
   to += '}';
   return to;
+}
+
+std::string Board::alarms_json(const std::optional<std::string>& key, std::size_t most) const {
+  std::vector<const KeptAlarm*> told;
+  const std::lock_guard lock(mutex_);
+  for (const KeptAlarm& kept : alarms_)
+    if (!key || kept.key == *key) told.push_back(&kept);
+  const std::size_t n = std::min(most, told.size());
+  std::string to = fmt::format("{{\"total\":{},\"alarms\":", counts_.alarms);
+  append_list(to, n, [&](std::size_t k) {
+    const KeptAlarm& kept = *told[told.size() - n + k];
+    to += '{';
+    append_field(to, "key", keys_ ? std::optional(kept.key) : std::nullopt);
+    to += ',';
+    append_alarm_fields(to, kept.alarm, targets_);
+    to += '}';
+  });
+  return to + '}';
 }
 
 // ---- Events.

@@ -107,6 +107,14 @@ void Board::exchange(Archive& archive, bool& with_points) {
     archive.text(key);
     exchange(archive, archive.reading() ? model_of(key) : *model++, with_points);
   }
+  // The last of all, and only there if there were any.
+  if (archive.reading() ? archive.left() == 0 : alarms_.empty()) return;
+  alarms_.resize(archive.length(alarms_.size()));
+  archive.require(alarms_.size() <= most_alarms);
+  for (KeptAlarm& kept : alarms_) {
+    archive.text(kept.key);
+    kept.alarm.exchange(archive, targets_.size());
+  }
 }
 
 void Board::exchange(Archive& archive, Model& model, bool with_points) {

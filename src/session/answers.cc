@@ -86,6 +86,28 @@ void append_leads(std::string& to, auto values, std::size_t n_d, const auto& app
 
 }  // namespace
 
+void append_alarm_fields(std::string& to, const AlarmEvent& alarm,
+                         std::span<const std::string> targets) {
+  const auto moment = [&](const std::string& what, const AlarmTime& at) {
+    if (at.sample == 0) return;
+    to += ",\"" + what + "\":" + std::to_string(at.sample);
+    if (at.time.empty()) return;
+    to += ",\"" + what + "_time\":";
+    append_as_written(to, at.time, at.is_text);
+  };
+  to.append("\"kind\":\"").append(to_string(alarm.kind)).append("\"");
+  moment("start", alarm.start);
+  moment("end", alarm.end);
+  if (targets.size() > 1 && alarm.output < targets.size()) {
+    to += ",\"target\":";
+    append_json_text(to, targets[alarm.output]);
+  }
+  to += ",\"value\":";
+  append(to, alarm.value, "null");
+  to += ",\"severity\":";
+  append(to, alarm.severity, "null");
+}
+
 AnswerWriter::Shape shape_of(const Engine& engine, bool json) {
   const ModelOptions& model = engine.options().model;
   const Schema& schema = engine.schema();
@@ -97,6 +119,8 @@ AnswerWriter::Shape shape_of(const Engine& engine, bool json) {
           .inner = schema.has_classes() ? std::vector<double>{} : model.inner,
           .surprise = model.surprise,
           .anomalies = model.alarm_rate > 0,
+          .strangeness = model.alarms.strangeness && !schema.has_classes(),
+          .alarms = model.alarms.any() && !schema.has_classes(),
           .horizon = model.horizon,
           .targets = schema.target_names(),
           .classes = schema.has_classes()};
@@ -152,6 +176,8 @@ void AnswerWriter::write_json(const Answer& a, std::string& to) const {
   }
   part("surprise", a.surprise, append_numbers);
   if (shape_.anomalies && !a.surprise.empty()) text("anomaly", a.anomaly ? "true" : "false", false);
+  part("strangeness", a.strangeness, append_numbers);
+  if (a.alarm) write_alarm_json(a, to);
   part("forecast_time", a.forecast_time, [&](std::string&, auto times) {
     to += '[';
     for (std::size_t h = 0; h < times.size(); ++h) {
@@ -171,6 +197,16 @@ void AnswerWriter::write_json(const Answer& a, std::string& to) const {
         append_intervals(to, lead.subspan(i * n_d, n_d));
       });
     });
+  to += '}';
+}
+
+// {"event":"end","kind":"level","start":201,"end":260,"value":6.1,"severity":4.2}
+void AnswerWriter::write_alarm_json(const Answer& a, std::string& to) const {
+  const AlarmEvent& alarm = a.alarm->alarm;
+  to += ",\"alarm\":{\"event\":\"";
+  to += alarm.is_over() ? "end" : "start";
+  to += "\",";
+  append_alarm_fields(to, alarm, shape_.targets);
   to += '}';
 }
 
@@ -203,6 +239,8 @@ void AnswerWriter::write_header(std::string& to) const {
     add_bounds("prediction");
   if (shape_.surprise) add("surprise");
   if (shape_.anomalies) to += ",anomaly";
+  if (shape_.strangeness) add("strangeness");
+  if (shape_.alarms) to += ",alarm,alarm_kind,alarm_severity";
   for (std::size_t h = 1; h <= shape_.horizon; ++h) {
     if (shape_.times) to += ",forecast_" + std::to_string(h) + "_time";
     add_bounds("forecast_" + std::to_string(h));
@@ -257,6 +295,18 @@ void AnswerWriter::write_csv(const Answer& a, std::string& to) const {
   if (shape_.anomalies) {
     to += ',';
     if (!a.surprise.empty()) to += a.anomaly ? '1' : '0';
+  }
+  if (shape_.strangeness)
+    add(!a.strangeness.empty(), [&](std::size_t k) { return a.strangeness[k]; });
+  if (shape_.alarms) {
+    if (a.alarm) {
+      const AlarmEvent& alarm = a.alarm->alarm;
+      to += alarm.is_over() ? ",end," : ",start,";
+      to.append(to_string(alarm.kind)).append(",");
+      append(to, alarm.severity, "");
+    } else {
+      to += ",,,";
+    }
   }
   for (std::size_t h = 0; h < shape_.horizon; ++h) {
     if (shape_.times)

@@ -1,6 +1,7 @@
 // Answers as lines of text.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,8 @@ class AnswerWriter {
     std::vector<double> inner = {};  ///< coverages of narrower ones within them
     bool surprise = false;
     bool anomalies = false;
+    bool strangeness = false;
+    bool alarms = false;  ///< their start and end
     std::size_t horizon = 0;
     std::vector<std::string> targets;
     bool classes = false;  ///< the target is one
@@ -44,10 +47,16 @@ class AnswerWriter {
  private:
   std::string named(const std::string& what, std::size_t i) const;
   void write_json(const Answer& answer, std::string& to) const;
+  void write_alarm_json(const Answer& answer, std::string& to) const;
   void write_csv(const Answer& answer, std::string& to) const;
 
   Shape shape_;
 };
+
+/// Appends what is said of an alarm as fields of an object in JSON: "kind":"level","start":201 and
+/// so on. The target is named where there are several.
+void append_alarm_fields(std::string& to, const AlarmEvent& alarm,
+                         std::span<const std::string> targets);
 
 class Engine;
 

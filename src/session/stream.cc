@@ -104,6 +104,7 @@ std::string Stream::Parts::status() {
        {"late", json_of(c.late + c.untimely)},
        {"repeated", json_of(c.repeated)},
        {"anomalies", json_of(c.anomalies)},
+       {"alarms", json_of(c.alarms)},
        {"models", json_of(std::uint64_t{models != nullptr ? models->in_memory() : 0})},
        {"nse", json_of(scores != nullptr ? scores->errors().all().nse : none)},
        {"nse_recent", json_of(scores != nullptr ? scores->errors().recent().nse : none)},

@@ -353,6 +353,14 @@ const std::vector<StreamOption>& stream_options() {
        "Mark targets as anomalies: about this fraction of ordinary ones at most, e.g. 1e-4; "
        "implies --surprise",
        [](S& s) -> P { return &s.alarm_rate; }, 1e-12, 0.5},
+      {"strangeness",
+       "With every target, how far and how long it is beyond the usual: 1 and more is worth an "
+       "alarm, whose start and end are told; implies --surprise",
+       [](S& s) -> P { return &s.strangeness; }},
+      {"alarm-above", "Tell as an alarm when a target is above this number",
+       [](S& s) -> P { return &s.alarm_above; }, -1e100, 1e100},
+      {"alarm-below", "Tell as an alarm when a target is below this number",
+       [](S& s) -> P { return &s.alarm_below; }, -1e100, 1e100},
       {"max-delay", "A sample with an id waits for its target while this many others come",
        [](S& s) -> P { return &s.max_delay; }, 0, ModelOptions::longest_delay},
   };
@@ -402,8 +410,9 @@ EngineOptions engine_options(const StreamSettings& s,
   options.model = {.learns = !s.predict_only,
                    .coverage = s.interval.widest,
                    .inner = s.interval.inner,
-                   .surprise = s.surprise || s.alarm_rate > 0,
+                   .surprise = s.surprise || s.strangeness || s.alarm_rate > 0,
                    .alarm_rate = s.alarm_rate,
+                   .alarms = s.alarms(),
                    .horizon = s.horizon,
                    .max_delay = s.max_delay,
                    .periods = periods_of(s.time)};

@@ -46,7 +46,12 @@ struct StreamSettings {
   Coverages interval;
   bool surprise = false;
   double alarm_rate = 0;
+  bool strangeness = false;
+  double alarm_above = AlarmOptions::no_limit;
+  double alarm_below = -AlarmOptions::no_limit;
   std::uint64_t max_delay = 1000;
+
+  AlarmOptions alarms() const { return {strangeness, alarm_above, alarm_below}; }
 };
 
 /// One of them: the one list that command lines and JSON are read by.

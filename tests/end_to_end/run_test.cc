@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -102,6 +103,30 @@ TEST_F(RunAndStream, SurpriseIsTheSame) {
   for (const char* what : {"surprise_price", "surprise_load", "anomaly"}) columns.push_back(what);
   expect_same(columns);
   EXPECT_EQ(run_["anomalies"], stream_["anomalies"]);
+}
+
+TEST_F(RunAndStream, StrangenessAndAlarmsAreTheSame) {
+  std::string text = priced(600);
+  for (int t = 0; t < 20; ++t) text += "0,0.5,500,0.3\n";
+  text += priced(100).substr(std::string("a,b,price,load\n").size());
+  work_.file("d.csv", text);
+  compare("d.csv", "--target price,load --learner rls --strangeness --alarm-above 400");
+  auto columns = predicted;
+  for (const char* what : {"surprise_price", "strangeness_price", "strangeness_load"})
+    columns.push_back(what);
+  expect_same(columns);
+  ASSERT_EQ(run_["alarms"].size(), stream_["alarms"]);
+  const auto alarm =
+      std::ranges::find(run_["alarms"], "above", [](const Json& a) { return a["kind"]; });
+  ASSERT_NE(alarm, run_["alarms"].end());
+  EXPECT_EQ((*alarm)["start"], 601);
+  EXPECT_GT((*alarm)["end"], 620);
+  EXPECT_EQ((*alarm)["target"], "price");
+  EXPECT_EQ((*alarm)["value"], 500);
+  EXPECT_GE((*alarm)["severity"], 1);
+  EXPECT_EQ(run_rows_[600]["alarm"], "above");
+  EXPECT_EQ(run_rows_[500]["alarm"], "");
+  EXPECT_EQ(stream_rows_[600]["alarm"], "start");
 }
 
 TEST_F(RunAndStream, BoundsAreTheSame) {

@@ -128,6 +128,39 @@ TEST_F(ServeTest, AnswersAreThoseOfStream) {
             answers_of_stream(work_, "--learner rls", csv));
 }
 
+// An alarm goes on when the server is killed, and so does what people said of the one before.
+TEST_F(ServeTest, AlarmsOutliveAKill) {
+  const auto lines = [](int first, int last) {
+    std::string text;
+    for (int t = first; t < last; ++t) {
+      const double shift = (t == 400 ? 8 : 0) + (t >= 700 && t < 760 ? 25 : 0);
+      text += "{\"target\":" + std::to_string(10 + std::sin(t * t) + shift) + "}\n";
+    }
+    return text;
+  };
+  const std::string verdict = "{\"alarm\":\"false\"}\n";
+  const std::string expected = answers_of_stream(work_, "--learner mean --strangeness",
+                                                 lines(0, 500) + verdict + lines(500, 1000));
+  start("--learner mean --strangeness --every 300");
+  std::string said = post(lines(0, 500)).body;
+  said += ask("POST", "/api/v1/streams/s/alarms?real=false").body;
+  said += post(lines(500, 720)).body;
+  const json before = get("/api/v1/streams/s/alarms");
+  EXPECT_EQ(before["total"], 2);
+  EXPECT_FALSE(before["alarms"][1].contains("end"));
+  server_->kill(SIGKILL);
+  server_->wait();
+  start("--learner mean --strangeness --every 300");
+  EXPECT_EQ(get("/api/v1/streams/s/alarms"), before);
+  said += post(lines(720, 1000)).body;
+  EXPECT_TRUE(said == expected);
+  const json after = get("/api/v1/streams/s/alarms");
+  EXPECT_EQ(after["total"], 2);
+  EXPECT_EQ(after["alarms"][1]["kind"], "level");
+  EXPECT_GE(after["alarms"][1]["end"], 760);
+  EXPECT_EQ(stop(), 0);
+}
+
 // The server is killed again and again while a client sends one sample after the other: whatever
 // was answered is known afterwards, was answered as if nothing had happened, and nothing was learnt
 // twice.

@@ -190,6 +190,62 @@ TEST_F(StreamTest, StrangeValuesAreMarked) {
   EXPECT_EQ(std::stod(plain[901].substr(plain[901].rfind(',') + 1)), strange["surprise"]);
 }
 
+TEST_F(StreamTest, AlarmsHaveAStartAndAnEnd) {
+  const auto value = [](int t) {
+    return (t >= 600 && t < 650 ? 25 : 10) + std::sin(0.3 * t) + 0.1 * std::sin(t * t);
+  };
+  std::string lines;
+  for (int t = 0; t < 1000; ++t) lines += "{\"y\":" + std::to_string(value(t)) + "}\n";
+  const std::string options =
+      "--target y --learner ar --strangeness --answers jsonl --metrics-file m.prom";
+  const Ran ran = run(options, lines);
+  ASSERT_EQ(ran.exit_code, fine) << ran.err;
+  std::vector<json> alarms;
+  const auto answers = split(ran.out);
+  for (const std::string& answer : answers)
+    if (const json a = json::parse(answer); a.contains("alarm")) alarms.push_back(a);
+  ASSERT_EQ(alarms.size(), 2U);
+  EXPECT_EQ(alarms[0]["sample"], 601);
+  EXPECT_GE(alarms[0]["strangeness"], 1);
+  EXPECT_EQ(alarms[0]["alarm"]["event"], "start");
+  EXPECT_EQ(alarms[0]["alarm"]["start"], 601);
+  EXPECT_FALSE(alarms[0]["alarm"].contains("end"));
+  EXPECT_EQ(alarms[1]["alarm"]["event"], "end");
+  EXPECT_EQ(alarms[1]["alarm"]["kind"], "level");
+  EXPECT_GE(alarms[1]["alarm"]["end"], 650);
+  EXPECT_THAT(ran.err, HasSubstr("1 alarms"));
+  EXPECT_THAT(read_text(work_.path("m.prom")), HasSubstr("kalstream_alarms_total 1"));
+
+  // In the middle of the alarm the stream stops, and goes on from its checkpoint.
+  std::size_t half = 0;
+  for (int t = 0; t < 620; ++t) half = lines.find('\n', half) + 1;
+  const Ran first = run(options + " --checkpoint c.kal --every 1", lines.substr(0, half));
+  const Ran second = run(options + " --checkpoint c.kal --every 1 --resume", lines.substr(half));
+  EXPECT_TRUE(first.out + second.out == ran.out) << second.err;
+  EXPECT_THAT(read_text(work_.path("m.prom")), HasSubstr("kalstream_alarms_total 1"));
+}
+
+TEST_F(StreamTest, AlarmsCanBeJudged) {
+  std::string lines;
+  for (int t = 0; t < 500; ++t) lines += "{\"y\":" + std::to_string(10 + std::sin(t * t)) + "}\n";
+  lines += "{\"y\":16}\n";
+  for (int t = 0; t < 200; ++t) lines += "{\"y\":" + std::to_string(10 + std::sin(t * t)) + "}\n";
+  const auto started = [&](const std::string& verdict) {
+    const Ran ran = run("--target y --learner mean --strangeness --answers jsonl",
+                        lines + verdict + "{\"y\":7}\n");
+    EXPECT_EQ(ran.exit_code, fine) << ran.err;
+    const auto answers = split(ran.out);
+    if (!verdict.empty()) {
+      EXPECT_EQ(answers[answers.size() - 2], "{\"status\":\"judged\"}");
+    }
+    return json::parse(answers.back()).contains("alarm");
+  };
+  EXPECT_TRUE(started(""));
+  EXPECT_TRUE(started("{\"alarm\":\"real\"}\n"));
+  const std::string none = "{\"alarm\":\"false\"}\n";
+  EXPECT_FALSE(started(none + none + none + none));
+}
+
 TEST_F(StreamTest, AutoMaxSaysThatItIsAuto) {
   const Ran ran =
       run("--learner auto-max --set experts=1 --checkpoint c.kal --every 1", "1\n2\n3\n");

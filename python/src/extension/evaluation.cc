@@ -104,6 +104,26 @@ std::vector<std::string> remarks_of(const RunResult& run) {
   return texts;
 }
 
+/// As kalstream.Alarm has them.
+nb::list alarms_of(const RunResult& run, const Dataset& data) {
+  const auto row = [](std::size_t t) {
+    return t == RunAlarm::none ? nb::object(nb::none()) : nb::object(nb::int_(t));
+  };
+  nb::list all;
+  for (const RunAlarm& a : run.alarms) {
+    nb::dict one;
+    one["kind"] = to_string(a.alarm.kind);
+    one["start"] = row(a.start);
+    one["end"] = row(a.end);
+    one["value"] = a.alarm.value;
+    one["severity"] = a.alarm.severity;
+    one["target"] = data.target_names[a.alarm.output];
+    one["key"] = a.key;
+    all.append(one);
+  }
+  return all;
+}
+
 /// As kalstream.Run has it, but for what the dataset and the learner tell.
 nb::dict dict_of(RunResult&& run, const Dataset& data, const LearnerOptions& options) {
   using R = RunResult;
@@ -133,6 +153,7 @@ nb::dict dict_of(RunResult&& run, const Dataset& data, const LearnerOptions& opt
   for (std::size_t t = 0; t < run.anomaly.size(); ++t)
     if (run.anomaly[t]) anomalies.push_back(t);
   d["anomalies"] = anomalies;
+  d["alarms"] = alarms_of(run, data);
   const auto give = [&](const char* name, std::vector<double>& values,
                         const std::vector<std::size_t>& shape) {
     d[name] = values.empty() ? nb::none() : array_of(std::move(values), shape);
@@ -142,6 +163,7 @@ nb::dict dict_of(RunResult&& run, const Dataset& data, const LearnerOptions& opt
   give("low", run.low, {run.steps, outputs});
   give("high", run.high, {run.steps, outputs});
   give("surprise", run.surprise, {run.steps, outputs});
+  give("strangeness", run.strangeness, {run.steps, outputs});
   give("forecasts", run.forecasts.value, {run.steps, leads, outputs});
   give("forecast_low", run.forecasts.low, {run.steps, leads, outputs});
   give("forecast_high", run.forecasts.high, {run.steps, leads, outputs});
@@ -215,6 +237,11 @@ nb::dict dict_of(Outlook&& outlook, const Dataset& data, std::size_t horizon) {
   if (!outlook.low.empty()) {
     d["low"] = array_of(std::move(outlook.low), {horizon, n_d});
     d["high"] = array_of(std::move(outlook.high), {horizon, n_d});
+    const std::size_t narrower = outlook.inner.size() / (horizon * n_d);
+    std::vector<double> bounds;
+    for (const Interval& inner : outlook.inner)
+      bounds.insert(bounds.end(), {inner.low, inner.high});
+    d["inner"] = array_of(std::move(bounds), {horizon, narrower, n_d, std::size_t{2}});
   }
   d["moments"] =
       data.schema.time_form == TimeForm::number ? std::vector<std::int64_t>{} : outlook.moments;
@@ -307,10 +334,19 @@ void bind_evaluation(nb::module_& m) {
   nb::class_<O> options(m, "EvaluationOptions");
   options.def(nb::init<>());
   bind_members(options, "steps", &O::steps, "warm_up", &O::warm_up, "horizon", &O::horizon,
-               "weight_points", &O::weight_points, "coverage", &O::coverage, "surprise",
-               &O::surprise, "alarm_rate", &O::alarm_rate, "keep_forecasts", &O::keep_forecasts,
-               "future", &O::future, "delay", &O::delay, "max_delay", &O::max_delay, "periods",
-               &O::periods);
+               "weight_points", &O::weight_points, "coverage", &O::coverage, "inner", &O::inner,
+               "floor", &O::floor, "ceiling", &O::ceiling, "surprise", &O::surprise, "alarm_rate",
+               &O::alarm_rate, "keep_forecasts", &O::keep_forecasts, "future", &O::future, "delay",
+               &O::delay, "max_delay", &O::max_delay, "periods", &O::periods);
+  options.def_prop_rw(
+      "strangeness", [](const O& o) { return o.alarms.strangeness; },
+      [](O& o, bool is_asked) { o.alarms.strangeness = is_asked; });
+  options.def_prop_rw(
+      "alarm_above", [](const O& o) { return o.alarms.above; },
+      [](O& o, double limit) { o.alarms.above = limit; });
+  options.def_prop_rw(
+      "alarm_below", [](const O& o) { return o.alarms.below; },
+      [](O& o, double limit) { o.alarms.below = limit; });
   options.def_prop_rw(
       "missing",
       [](const O& o) {

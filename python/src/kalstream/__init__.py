@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._core import DataError, Field, Report, RlsBatch, Schema, SnapshotError, Surprise, __version__
 from ._data import read_schema
-from ._evaluation import Comparison, Run, TargetScore, compare, run
+from ._evaluation import Alarm, Comparison, Run, TargetScore, compare, run
 from ._forecast import backtest, forecast
 from ._learner import Forecaster, Learner, learners, options
 from ._many import Runs, run_many
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ._client import Client
 
 __all__ = [
+    "Alarm",
     "AsyncClient",
     "Client",
     "Comparison",

@@ -107,8 +107,14 @@ class EvaluationOptions:
     horizon: int
     weight_points: int
     coverage: float
+    inner: list[float]
+    floor: float
+    ceiling: float
     surprise: bool
     alarm_rate: float
+    strangeness: bool
+    alarm_above: float
+    alarm_below: float
     keep_forecasts: bool
     missing: str
     future: Sequence[str]

@@ -46,6 +46,13 @@ class Source:
         options.keep_forecasts = bool(a.keep_forecasts)
         options.surprise = bool(a.surprise)
         options.alarm_rate = float(a.alarm_rate)
+        options.strangeness = bool(a.strangeness)
+        for name in ("alarm_above", "alarm_below"):
+            limit = getattr(a, name)
+            if limit is not None and not np.isfinite(limit):
+                raise ValueError(f"{name}: a number or None, not {limit}")
+            if limit is not None:
+                setattr(options, name, float(limit))
         options.missing = a.missing
         options.periods = periods_of(a.periods)
         self.interval = a.interval
@@ -145,6 +152,19 @@ class TargetScore:
     width: float  #: mean of high - low
 
 
+@dataclasses.dataclass(frozen=True)
+class Alarm:
+    """Something strange that lasted for a while; rows are counted from 0."""
+
+    kind: str  #: spike, level, drift, stuck, spread, silence, above or below
+    start: int  #: row
+    end: int | None  #: the first row that is ordinary again; None: it lasts
+    value: float  #: the worst one; NaN: there is none
+    severity: float  #: the largest strangeness
+    target: str  #: the strangest one
+    key: str  #: of the model; empty: there is but one
+
+
 @dataclasses.dataclass(frozen=True, repr=False)
 class Run:
     """What a learner did on a stream.
@@ -170,6 +190,8 @@ class Run:
     median_width: float
     surprise: Array | None  #: probability of a target at least so far off, NaN where there is none; if asked
     anomalies: npt.NDArray[np.int64]  #: rows so surprising that alarm_rate lets them be told, from 0
+    strangeness: Array | None  #: how far and how long beyond the usual, 1 and more is worth an alarm; if asked
+    alarms: list[Alarm]  #: in the order in which they began
     squared_errors: Array  #: per row, summed over outputs; NaN where not scored
     nse: float  #: mean squared error over the variance of the target: 1 is the mean, 0 is perfect
     mae: float  #: mean absolute error
@@ -252,7 +274,7 @@ class Run:
 
         index = None if self.time is None else pandas.Index(self.time, name=self.time_name)
         columns = {} if self.keys is None else {self.key_name: self.keys}
-        bounds = {"low": self.low, "high": self.high, "surprise": self.surprise}
+        bounds = {"low": self.low, "high": self.high, "surprise": self.surprise, "strangeness": self.strangeness}
         parts = {"": self.y, "prediction": self.predictions, **bounds}
         for k, target in enumerate(self.target_names):
             for part, values in parts.items():
@@ -277,6 +299,8 @@ class Run:
             text += f", {100 * self.coverage:.1f} % within bounds"
         if len(self.anomalies):
             text += f", {len(self.anomalies):,} anomalies"
+        if self.alarms:
+            text += f", {len(self.alarms):,} alarms"
         text += f", {self.us_per_step:.3g} µs per row"
         counts = {
             "without target": self.missing_targets,
@@ -324,11 +348,12 @@ def run_of(raw: dict[str, Any], learner: Learner | None, source: Source) -> Run:
         raw.update(classes=[], probabilities=None, class_scores={}, reliability=[])
         for name in ("y", "predictions"):
             raw[name] = shaped(raw[name])
-    for name in ("low", "high", "surprise", "forecasts", "forecast_low", "forecast_high"):
+    for name in ("low", "high", "surprise", "strangeness", "forecasts", "forecast_low", "forecast_high"):
         raw[name] = shaped(raw[name])
     for name in ("weight_rows", "anomalies"):
         raw[name] = np.asarray(raw[name], dtype=np.int64)
     weights = zip(raw["expert_names"], raw.pop("final_weights"))
+    raw["alarms"] = [Alarm(**alarm) for alarm in raw["alarms"]]
     scores = [TargetScore(**score) for score in raw.pop("targets")]
     return Run(
         learner=None if source.makes_models else learner,
@@ -406,6 +431,9 @@ def run(
     keep_forecasts: bool = False,
     surprise: bool = False,
     alarm_rate: float = 0.0,
+    strangeness: bool = False,
+    alarm_above: float | None = None,
+    alarm_below: float | None = None,
     delay: int = 0,
     max_delay: int = 1000,
     future: Future = None,
@@ -468,6 +496,11 @@ def run(
         How strange each target is, in `Run.surprise`.
     alarm_rate
         About this part of ordinary rows at most is in `Run.anomalies`, e.g. 1e-4; implies surprise.
+    strangeness
+        How far and how long each target is beyond the usual, in `Run.strangeness`; what is worth an
+        alarm is in `Run.alarms`, with its rows, kind and severity. Implies surprise.
+    alarm_above, alarm_below
+        Targets beyond these limits are in `Run.alarms`, too.
     delay
         Targets come so many rows late: predictions and forecasts do without the last ones.
     max_delay

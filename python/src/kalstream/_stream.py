@@ -72,6 +72,19 @@ class Stream:
         """The key's model is from now on that of `state_of`, or of a snapshot of a learner."""
         self._stream.put_state(state, key)
 
+    def judge_alarm(self, real: bool, key: str = "") -> None:
+        """Says whether the last alarm, or what was missed lately, was one. Moves what is told from now on.
+
+        Needs `strangeness`, `alarm_above` or `alarm_below` in the settings; with keys, the key of the model.
+        """
+        record = {"alarm": "real" if real else "false"}
+        fields = self.schema().get("fields", [])
+        record.update({field["name"]: key for field in fields if field["role"] == "key"})
+        answer = self.take(record)
+        if answer is None or answer["status"] != "judged":
+            reason = (answer or {}).get("error", "the stream has no alarms; ask for strangeness or a limit")
+            raise ValueError(str(reason))
+
     def forget(self, key: str) -> bool:
         """As if the key had never come; False if it has not."""
         return self._stream.forget(key)
