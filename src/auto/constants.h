@@ -61,8 +61,10 @@ KALSTREAM_CONSTANT(double, usual_pace, 1.0 / 500);
 KALSTREAM_CONSTANT(double, alarm, 4);
 /// Samples before the next such alarm.
 KALSTREAM_CONSTANT(std::uint64_t, alarm_pause, 200);
-/// All are woken when the squared error now is so many times the usual one when one fell asleep.
+/// All are woken when the squared error lately is so many times the usual one when one fell asleep;
+/// the weight of the newest in it: a shorter mean would wake them by chance.
 KALSTREAM_CONSTANT(double, error_growth, 1.5);
+KALSTREAM_CONSTANT(double, waking_pace, 1.0 / 50);
 /// An expert that moves the prediction by less, squared, in squared errors, does not pay.
 KALSTREAM_CONSTANT(double, least_moved, 3e-4);
 /// Samples that an expert is awake before it is judged; it then sleeps twice as long.

@@ -40,7 +40,7 @@ TEST(AutoPlan, ExpertsCountsNetworks) {
   const auto all = plan_experts(Auto{}, network);
   const auto networks =
       std::size_t(std::count_if(all.begin(), all.end(), std::not_fn(always_takes_part)));
-  EXPECT_GT(networks, 10U);
+  EXPECT_GE(networks, 8U);
   for (std::size_t n = 1; n <= networks; ++n) {
     const auto some = plan_experts(Auto{.experts = n}, network);
     ASSERT_EQ(some.size(), n + all.size() - networks);

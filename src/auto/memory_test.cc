@@ -129,7 +129,7 @@ void begin_and_prepare(Expert& e, const Remembered& r, std::uint64_t step, std::
 
 TEST(BeginAgain, LeavesNothingOfWhatWasBefore) {
   const Remembered r;
-  for (const char* name : {"replay3", "recurrent", "rls"}) {
+  for (const char* name : {"replay3", "recurrent-lag1", "rls"}) {
     Expert fresh = r.expert(name);
     Expert used = fresh;
     for (std::uint64_t step = 1; step < 9; ++step) begin_and_prepare(used, r, step, 50);
@@ -144,7 +144,7 @@ TEST(BeginAgain, LeavesNothingOfWhatWasBefore) {
 
 TEST(BeginAgain, IsTheSameInOneStepOrInMany) {
   const Remembered r;
-  for (const char* name : {"replay3", "recurrent", "rls"}) {
+  for (const char* name : {"replay3", "recurrent-lag1", "rls"}) {
     Expert at_once = r.expert(name);
     Expert in_many = at_once;
     begin_and_prepare(at_once, r, 9, 50);

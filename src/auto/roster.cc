@@ -50,7 +50,7 @@ const Roster::Change& Roster::wake_all() {
 
 const Roster::Change& Roster::learn(std::span<const double> moved, double squared_error) {
   track_mean(usual_error_, squared_error, constants::usual_pace, samples_);
-  track_mean(recent_error_, squared_error, constants::present_pace, samples_);
+  track_mean(recent_error_, squared_error, constants::waking_pace, samples_);
   ++samples_;
   for (std::size_t j = 0; j < seats_.size(); ++j) {
     Seat& s = seats_[j];
