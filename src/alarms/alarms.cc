@@ -54,6 +54,7 @@ void Alarms::Signs::exchange(Archive& archive) {
   for (double* v : {&rows, &calm, &strange, &too_large, &too_small, &spread, &stuck, &outside,
                     &jump, &farthest})
     archive.number(*v, Archive::not_negative);
+  archive.number(usual, Archive::usable);
   exchange_kind(archive, strongest);
   archive.flag(by_limit);
 }
@@ -155,11 +156,13 @@ void Alarms::go_on(const AlarmTime& at, const Finding& found, double value) {
 // Beyond a limit it is the one farthest beyond, otherwise the one farthest from the usual.
 void Alarms::keep_worst(bool is_first, const Strangeness::Look& look, double value) {
   AlarmEvent& alarm = news_.alarm;
-  bool is_worse = look.distance > signs_.farthest;
+  if (is_first) signs_.usual = look.usual;
+  const double distance = std::abs(value - signs_.usual);
+  bool is_worse = distance > signs_.farthest;
   if (alarm.kind == AlarmKind::above) is_worse = value > alarm.value;
   if (alarm.kind == AlarmKind::below) is_worse = value < alarm.value;
   if (is_first || is_worse) alarm.value = value;
-  signs_.farthest = std::max(signs_.farthest, look.distance);
+  if (!std::isnan(distance)) signs_.farthest = std::max(signs_.farthest, distance);
 }
 
 // Values that jump and stay are a level, those that leave slowly a drift.
