@@ -85,7 +85,7 @@ class Learner {
 
   /// What experts that know time say of the last prediction or forecast, for the Forecaster of
   /// kalstream/forecaster.h: experts × outputs, NaN if one says nothing; empty if there are none.
-  /// The view lives until the next call.
+  /// The last needs the fewest samples to say something good. The view lives until the next call.
   virtual std::span<const double> opinions() const { return {}; }
 
   /// The stream repeats itself after so many samples, the shortest period first, as its clock or

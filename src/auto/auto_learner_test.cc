@@ -175,6 +175,16 @@ TEST(AutoRange, HoldsEveryPrediction) {
   }
 }
 
+// A series that rests on a value and jumps: the last value is hard to beat, and is not missed.
+TEST(AutoSteps, RestsAndJumpsAreFollowedAtOnce) {
+  const Stream s = series(2000, [v = 0.0](double, Rng& rng) mutable {
+    return v = rng.uniform() < 0.05 ? 10 * rng.normal() : v;
+  });
+  double last = 0;
+  for (std::size_t t = 500; t < s.size(); ++t) last += squared(s.d[t][0] - s.d[t - 1][0]) / 1500;
+  EXPECT_LT(mean_squared_error(s, run(*make_for(s), s), 500, 2000), 1.03 * last);
+}
+
 TEST(AutoRange, IsLeftWhenTheStreamLeavesIt) {
   const Stream s = series(700, [](double t, Rng& rng) {
     return (t < 500 ? 0 : 50) + rng.normal();  // deviations

@@ -44,8 +44,9 @@ void exponential_weights(std::span<double> w, std::span<const double> q, double 
 
 }  // namespace
 
-Blend::Blend(std::size_t experts, const BlendPace& pace)
+Blend::Blend(std::size_t experts, const BlendPace& pace, const Favourite& favourite)
     : pace_(pace),
+      favourite_(favourite),
       q_(experts),
       w_(experts),
       ridges_{
@@ -64,6 +65,10 @@ void Blend::reset() {
   low_ = high_ = 0;
   t_ = 0;
   std::fill(w_.begin(), w_.end(), 1 / M);
+  if (favourite_.weight > 0) {
+    std::fill(w_.begin(), w_.end(), (1 - favourite_.weight) / (M - 1));
+    w_[favourite_.expert] = favourite_.weight;
+  }
   average_error_ = best_error_ = 0;
   for (Ridge& ridge : ridges_) {
     std::fill(ridge.u.begin(), ridge.u.end(), 0.0);

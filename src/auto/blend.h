@@ -21,6 +21,12 @@ struct BlendPace {
   double share = 0.01;
 };
 
+/// An expert that the average begins with: its weight there, of which the others share the rest.
+struct Favourite {
+  std::size_t expert = 0;
+  double weight = 0;  ///< 0: all are alike
+};
+
 /// Learns how to combine the predictions q_1 … q_M of experts, in four steps:
 ///
 ///   average  b = Σ w_j q_j over those that say something; exponential weights,
@@ -39,7 +45,7 @@ struct BlendPace {
 /// Scale-free: everything in units of `interval` and of the errors seen.
 class Blend {
  public:
-  explicit Blend(std::size_t experts, const BlendPace& pace = {});
+  explicit Blend(std::size_t experts, const BlendPace& pace = {}, const Favourite& favourite = {});
 
   /// The interval that holds what will be predicted and learnt; it may only grow.
   void widen(double low, double high);
@@ -95,6 +101,7 @@ class Blend {
   void find_effective_weights();
 
   BlendPace pace_;
+  Favourite favourite_;
   double low_ = 0;
   double high_ = 0;
   std::size_t t_ = 0;

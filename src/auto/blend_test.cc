@@ -443,6 +443,20 @@ TEST(BlendReset, IsANewOne) {
 }
 
 // become_open changes no prediction by itself, but a combination that holds no longer goes sooner.
+TEST(BlendBegins, WithItsFavourite) {
+  Blend blend(5, {}, {.expert = 3, .weight = 0.9});
+  blend.widen(0, 10);
+  EXPECT_NEAR(blend.predict(std::vector<double>{0, 0, 0, 10, 0}), 9, 0.1);
+  for (int t = 0; t < 200; ++t) {  // which need not be right
+    blend.predict(std::vector<double>{2, 0, 0, 10, 0});
+    blend.learn(2);
+  }
+  EXPECT_NEAR(blend.predict(std::vector<double>{2, 0, 0, 10, 0}), 2, 0.05);
+  blend.reset();
+  blend.widen(0, 10);
+  EXPECT_NEAR(blend.predict(std::vector<double>{0, 0, 0, 10, 0}), 9, 0.1);
+}
+
 TEST(BlendBecomesOpen, AndLearnsAsAtTheStart) {
   const auto combination = [](Rng& rng, double a, Vector& q) {
     const double d = rng.normal();

@@ -12,8 +12,11 @@ constexpr double least_variance = 1e-200;
 
 }  // namespace
 
-Blends::Blends(std::size_t experts, std::size_t outputs)
-    : blends_(outputs, Blend(experts)), q_(experts), spread_(outputs), weights_(experts) {
+Blends::Blends(std::size_t experts, std::size_t outputs, const Favourite& favourite)
+    : blends_(outputs, Blend(experts, {}, favourite)),
+      q_(experts),
+      spread_(outputs),
+      weights_(experts) {
   gather_weights();
 }
 

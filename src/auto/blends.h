@@ -12,7 +12,7 @@ namespace kalstream {
 /// One Blend for each output; predictions of experts are experts × outputs.
 class Blends {
  public:
-  Blends(std::size_t experts, std::size_t outputs);
+  Blends(std::size_t experts, std::size_t outputs, const Favourite& favourite = {});
 
   void predict(std::span<const double> said, std::span<double> d_hat);
   void learn(std::span<const double> d);

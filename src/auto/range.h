@@ -14,6 +14,8 @@ class TargetRange {
  public:
   explicit TargetRange(std::size_t outputs) : low_(outputs), high_(outputs) {}
 
+  double lowest(std::size_t k) const { return low_[k]; }
+  double highest(std::size_t k) const { return high_[k]; }
   double low(std::size_t k) const { return low_[k] - margin * (high_[k] - low_[k]); }
   double high(std::size_t k) const { return high_[k] + margin * (high_[k] - low_[k]); }
 

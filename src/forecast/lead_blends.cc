@@ -14,6 +14,8 @@ constexpr double nothing_said = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t own_candidates = 3;   // the learner, the last value, the direct model
 constexpr std::uint64_t first_direct = 16;  // samples before that says something
 constexpr double share = 0.01;
+// Of the learner's last opinion, which needs the fewest samples, when a blend begins.
+constexpr double weight_of_last_opinion = 0.9;
 
 }  // namespace
 
@@ -29,6 +31,7 @@ LeadBlends::LeadBlends(const Learner& learner, std::size_t horizon)
       level_(n_d_),
       inputs_seen_(inputs_),
       range_(n_d_),
+      beyond_(n_d_, LeadRange(horizon)),
       q_(candidates_),
       x_(inputs_),
       next_(n_d_, nothing_said) {
@@ -36,7 +39,8 @@ LeadBlends::LeadBlends(const Learner& learner, std::size_t horizon)
     const double apart = 4 + 2 * static_cast<double>(lead);
     for (std::size_t k = 0; k < n_d_; ++k) {
       blends_.emplace_back(
-          candidates_, BlendPace{.apart = apart, .average_apart = apart, .share = share / apart});
+          candidates_, BlendPace{.apart = apart, .average_apart = apart, .share = share / apart},
+          Favourite{.expert = candidates_ - own_candidates - 1, .weight = weight_of_last_opinion});
       if (lead <= most_direct) direct_.emplace_back(lead, inputs_);
     }
   }
@@ -104,13 +108,17 @@ void LeadBlends::widen(std::span<const double> d) {
   const bool is_believed = belief_.believes(distance);
   if (is_believed && distance.is_wild()) level_.reset();
   if (is_believed || distance.target < Distance::absurd_target) level_.add(d);
+  for (std::size_t k = 0; k < n_d_; ++k)
+    if (is_believed) beyond_[k].learn(d[k], range_.lowest(k), range_.highest(k));
   if (seen_.count() == 0)
     range_.begin(d);
   else if (is_believed)
     range_.add(d);
   seen_.add(d);
-  for (std::size_t i = 0; i < blends_.size(); ++i)
-    blends_[i].widen(range_.low(i % n_d_), range_.high(i % n_d_));
+  for (std::size_t lead = 1; lead <= horizon_; ++lead)
+    for (std::size_t k = 0; k < n_d_; ++k)
+      blends_[place(lead, k)].widen(range_.low(k) - beyond_[k].below(lead),
+                                    range_.high(k) + beyond_[k].above(lead));
 }
 
 void LeadBlends::start() {
@@ -157,6 +165,7 @@ void LeadBlends::reset() {
   seen_.reset();
   inputs_seen_.reset();
   range_.reset();
+  for (LeadRange& r : beyond_) r.reset();
   belief_.reset();
   level_.reset();
   samples_ = 0;
@@ -173,6 +182,7 @@ void LeadBlends::exchange(Archive& archive) {
   seen_.exchange(archive);
   inputs_seen_.exchange(archive);
   range_.exchange(archive);
+  for (LeadRange& r : beyond_) r.exchange(archive);
   belief_.exchange(archive, samples_);
   level_.exchange(archive);
   for (Blend& b : blends_) b.exchange(archive);

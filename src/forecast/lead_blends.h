@@ -10,6 +10,7 @@
 #include "auto/blend.h"
 #include "auto/range.h"
 #include "forecast/direct.h"
+#include "forecast/lead_range.h"
 #include "kalstream/learner.h"
 
 namespace kalstream {
@@ -82,6 +83,7 @@ class LeadBlends {
   RunningMoments level_;        // the same, since they were at another level
   RunningMoments inputs_seen_;
   TargetRange range_;
+  std::vector<LeadRange> beyond_;  // of each output
   Belief belief_;
   std::vector<double> q_;
   std::vector<double> x_;

@@ -326,7 +326,7 @@ TEST(Auto, JsonNamesExpertsAndSettings) {
     for (const Json& expert : j["runs"][k]["experts"]) sum += expert["weight"].get<double>();
     EXPECT_NEAR(sum, 1, 1e-9) << k;
   }
-  EXPECT_EQ(j["runs"][0]["experts"].back()["name"], "smoothing4");
+  EXPECT_EQ(j["runs"][0]["experts"].back()["name"], "smoothing-panel");
   EXPECT_EQ(j["runs"][2]["experts"].size(), j["runs"][0]["experts"].size() + 2);
   EXPECT_EQ(j["runs"][4]["experts"][0]["name"], "bound 1");
   EXPECT_FALSE(j["runs"][6].contains("experts"));

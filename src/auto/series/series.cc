@@ -112,6 +112,7 @@ std::vector<SeriesPlan> plan_series(const Auto& options, const NetworkOptions& n
     plans.push_back({.name = "smoothing" + std::to_string(i + 1),
                      .kind = SeriesPlan::Kind::smoothing,
                      .pace = paces[i]});
+  plans.push_back({.name = "smoothing-panel", .kind = SeriesPlan::Kind::panel});
   return plans;
 }
 
@@ -142,6 +143,7 @@ void Series::set_periods(const Periods& periods) {
   periods_ = periods;
   // The two that are short enough.
   for (Smoothing& s : smoothings_) s.set_periods({periods.lag(0), periods.lag(1)});
+  if (panel_.period() != periods.lag(0)) panel_.set_period(periods.lag(0));
   make_models();
 }
 
@@ -179,6 +181,11 @@ void Series::say(std::span<const double> x, std::span<double> said, std::size_t 
       case SeriesPlan::Kind::smoothing: {
         Smoothing& s = *smoothing++;
         const double value = is_forecast ? s.forecast_next() : s.predict();
+        if (is_of_use(plan)) y = value;
+        break;
+      }
+      case SeriesPlan::Kind::panel: {
+        const double value = is_forecast ? panel_.forecast_next() : panel_.predict();
         if (is_of_use(plan)) y = value;
         break;
       }
@@ -223,18 +230,21 @@ void Series::learn(double y, double without_past) {
   if ((learnt_ <= 64 && std::has_single_bit(learnt_)) || deviation > 2 * units_.deviation ||
       deviation < 0.5 * units_.deviation || rms > 2 * units_.change || rms < 0.5 * units_.change)
     units_ = {values_.mean(0), deviation, rms};
+  panel_.catch_up(past_);
   make_models();
 }
 
 void Series::advance(double guess) {
   past_.end_forecast();
   for (Smoothing& s : smoothings_) s.advance();
+  panel_.advance();
   if (learnt_ > 0) past_.push(guess);
 }
 
 void Series::start_forecast() {
   past_.start_forecast();
   for (Smoothing& s : smoothings_) s.start_forecast();
+  panel_.start_forecast();
   for (Model& m : models_)
     if (m.learner) m.learner->start_forecast();
 }
@@ -253,6 +263,7 @@ void Series::reset() {
   linear_error_ = without_past_error_ = 0;
   learnt_ = 0;
   for (Smoothing& s : smoothings_) s.reset();
+  panel_.reset();
   set_periods(periods_);
   for (Model& m : models_)
     if (m.learner) m.learner->reset();
@@ -270,6 +281,7 @@ void Series::exchange(Archive& archive) {
   archive.number(without_past_error_, Archive::not_negative);
   archive.count(learnt_);
   for (Smoothing& s : smoothings_) s.exchange(archive);
+  panel_.exchange(archive);
   for (Model& m : models_) {
     bool is_there = m.learner != nullptr;
     archive.flag(is_there);

@@ -8,6 +8,7 @@
 
 #include "auto/series/features.h"
 #include "auto/series/smoothing.h"
+#include "auto/series/smoothing_panel.h"
 #include "core/cloned.h"
 #include "core/moments.h"
 #include "kalstream/learner.h"
@@ -16,7 +17,7 @@ namespace kalstream {
 
 /// What one of them is.
 struct SeriesPlan {
-  enum class Kind : std::uint8_t { last_season, smoothing, model };
+  enum class Kind : std::uint8_t { last_season, smoothing, panel, model };
 
   std::string name;
   Kind kind = Kind::model;
@@ -88,6 +89,7 @@ class Series {
   double without_past_error_ = 0;  // … and of what is said without the past
   std::uint64_t learnt_ = 0;
   std::vector<Smoothing> smoothings_;
+  SmoothingPanel panel_;
   std::vector<Model> models_;
   std::vector<double> seen_;
   double first_model_ = 0;
