@@ -23,7 +23,9 @@ constexpr double silence_memory = 8192;      // targets
 constexpr double targets_for_silence = 100;  // before which nobody knows what is usual
 
 // What people say of alarms.
-constexpr double pace = 1.25;
+constexpr double pace = 1.25;           // of one verdict …
+constexpr double most_pace = 2;         // … at most, for an alarm that was far from ordinary
+constexpr double above_severity = 1.1;  // times that of the false alarm, which is told no more
 constexpr double lowest = 0.5;
 constexpr double highest = 8;
 
@@ -240,7 +242,8 @@ void Alarms::judge(bool real) {
     return;
   }
   const double severity = is_open_ ? news_.alarm.severity : last_severity_;
-  least_ = std::min(highest, std::clamp(severity * pace / 1.125, pace * least_, 2 * least_));
+  least_ =
+      std::min(highest, std::clamp(above_severity * severity, pace * least_, most_pace * least_));
 }
 
 void Alarms::exchange(Archive& archive) {
