@@ -359,6 +359,9 @@ FORECAST_OPTIONS :=
 bench-forecast: build $(FORECAST_VENV)/ready
 	nice $(FORECAST_VENV)/bin/python -W ignore experiments/forecast_bench.py --kalstream build/release/kalstream \
 	  --jobs $(JOBS) $(if $(DATA),--data "$(DATA)") $(FORECAST_OPTIONS)
+	for period in told found; do \
+	  nice $(FORECAST_VENV)/bin/python -W ignore experiments/forecast/short.py --kalstream build/release/kalstream \
+	    $(if $(DATA),--data "$(DATA)") --period $$period || exit 1; done
 
 $(FORECAST_VENV)/ready: experiments/forecast/requirements.txt
 	@python3 -c 'import ensurepip' 2>/dev/null || tools/install-packages.sh python3-venv

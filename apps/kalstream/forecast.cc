@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -29,6 +30,8 @@ struct ForecastArguments {
   StreamSettings settings = {.horizon = 24};
   std::vector<double> coverages{0.9};
   std::size_t delay = 0;
+  double floor = -std::numeric_limits<double>::infinity();
+  double ceiling = std::numeric_limits<double>::infinity();
   std::string start;
   bool backtest = false;
   std::string csv;
@@ -45,6 +48,7 @@ Contender contender_of(const ForecastArguments& a, Learnt& before, const Dataset
   Contender& c = contenders.front();
   if (s.hidden > 0) c.options.network.hidden = s.hidden;
   if (s.lags > 0) set_lags(contenders, s.lags);
+  set_loss(contenders, s.loss);
   set_threads(contenders, std::max<std::size_t>(1, s.jobs));
   for (const std::string& assignment : s.set) apply_setting(contenders, assignment, data.rows());
   check_inputs(data, contenders);
@@ -72,6 +76,7 @@ std::vector<std::string> notes_on(const ForecastArguments& a, const Dataset& dat
 }
 
 void check_outputs(const ForecastArguments& a) {
+  if (!(a.floor < a.ceiling)) throw std::invalid_argument("--floor must be less than --ceiling");
   int standard = 0;
   for (const std::string* out : {&a.csv, &a.json, &a.plot, &a.save}) {
     if (*out == "-") ++standard;
@@ -139,6 +144,8 @@ void forecast(const ForecastArguments& a) {
   EvaluationOptions evaluation{.horizon = a.settings.horizon,
                                .coverage = a.settings.interval.widest,
                                .inner = a.settings.interval.inner,
+                               .floor = a.floor,
+                               .ceiling = a.ceiling,
                                .missing = holds ? MissingInputs::hold : missing,
                                .future = a.settings.time.future,
                                .delay = a.delay,
@@ -186,14 +193,17 @@ void add_forecast(CLI::App& app) {
       ->allow_extra_args(false)
       ->check(CLI::Range(0.0, 0.999))
       ->capture_default_str();
+  cmd->add_option("--floor", a->floor, "Forecasts and bounds are never below, e.g. 0");
+  cmd->add_option("--ceiling", a->ceiling, "Forecasts and bounds are never above");
   cmd->add_option("--delay", a->delay, "Targets come so many rows late, as for run")
       ->check(whole_number(1, ModelOptions::longest_delay));
   add_settings(*cmd, a->settings,
                {"max-delay", "period", "future", "elapsed", "missing", "learner"});
   CLI::Option* start = cmd->add_option("--start", a->start,
                                        "Begin with the learner that --save or a stream has kept");
-  add_settings(*cmd, a->settings, {"lags", "hidden", "seed", "jobs", "set"});
-  for (const char* decided : {"--learner", "--lags", "--hidden", "--seed", "--set", "--jobs"})
+  add_settings(*cmd, a->settings, {"lags", "hidden", "loss", "seed", "jobs", "set"});
+  for (const char* decided :
+       {"--learner", "--lags", "--hidden", "--loss", "--seed", "--set", "--jobs"})
     start->excludes(cmd->get_option(decided));
   cmd->add_flag("--backtest", a->backtest,
                 "Score the forecasts that were made on the way, by lead, beside the last value and "

@@ -57,6 +57,22 @@ def test_a_future_frame_is_used():
     assert named["forecast"].tolist() == known["forecast"].tolist()
 
 
+def test_several_coverages_and_limits():
+    series = {"y": [10.0 + t % 7 + float(np.sin(t * t)) for t in range(300)]}
+    frame = kalstream.forecast(series, 5, learner="ar", interval=(0.95, 0.5))
+    assert list(frame.columns) == ["forecast", "low", "high", "low_0.5", "high_0.5"]
+    assert (frame["low"] <= frame["low_0.5"]).all() and (frame["high_0.5"] <= frame["high"]).all()
+    wide = kalstream.forecast(series, 5, learner="ar", interval=0.95)
+    assert wide["low"].tolist() == frame["low"].tolist()
+    held = kalstream.forecast(series, 5, learner="ar", interval=(0.5, 0.95), floor=11, ceiling=14)
+    for name in frame.columns:
+        assert held[name].tolist() == frame[name].clip(11, 14).tolist()
+    with pytest.raises(ValueError, match="floor"):
+        kalstream.forecast(series, 5, learner="ar", floor=3, ceiling=2)
+    with pytest.raises(ValueError, match="interval"):
+        kalstream.forecast(series, 5, learner="ar", interval=(0.5, 1.5))
+
+
 def test_nothing_looks_ahead():
     data = hourly()
     changed = data.copy()

@@ -108,6 +108,7 @@ void Blend::exchange(Archive& archive) {
 }
 
 void Blend::widen(double low, double high) {
+  if (t_ > 0 && low >= low_ && high <= high_) return;
   low_ = t_ == 0 ? low : std::min(low_, low);
   high_ = t_ == 0 ? high : std::max(high_, high);
   weigh_final();

@@ -176,5 +176,18 @@ TEST(AutoPlan, TheLastValueAndTheMeanSayWhatTheySee) {
   }
 }
 
+// Of many targets together linear models see fewer past ones: what they cost grows with the square.
+TEST(AutoPlan, ManyTargetsGetFewerLags) {
+  for (const std::size_t outputs : {1U, 2U, 7U, 100U}) {
+    NetworkOptions network;
+    network.inputs = 0;
+    network.outputs = outputs;
+    std::size_t most = 0;
+    for (const ExpertPlan& plan : plan_experts(Auto{}, network))
+      if (plan.is_linear()) most = std::max(most, plan.network.inputs);
+    EXPECT_EQ(most, outputs == 1 ? Auto{}.lags : std::max<std::size_t>(28, outputs)) << outputs;
+  }
+}
+
 }  // namespace
 }  // namespace kalstream

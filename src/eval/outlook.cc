@@ -1,12 +1,16 @@
 #include "eval/outlook.h"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <unordered_map>
 
 #include "schema/timestamp.h"
 
 namespace kalstream {
 namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
 
 // Where rows come at no regular times, the next ones are expected after the usual time.
 void add_times(Outlook& outlook, const Dataset& data, std::size_t horizon) {
@@ -28,10 +32,31 @@ void add_times(Outlook& outlook, const Dataset& data, std::size_t horizon) {
 
 }  // namespace
 
+Answer Outlooks::Held::within(const Answer& answer) {
+  if (!(floor > -infinity) && !(ceiling < infinity)) return answer;
+  const auto hold = [this](double v) { return std::isnan(v) ? v : std::clamp(v, floor, ceiling); };
+  const auto hold_all = [&](std::span<const Interval> from, std::vector<Interval>& to) {
+    to.assign(from.begin(), from.end());
+    for (Interval& one : to) one = {hold(one.low), hold(one.high)};
+  };
+  values.assign(answer.forecast.begin(), answer.forecast.end());
+  for (double& v : values) v = hold(v);
+  hold_all(answer.forecast_interval, bounds);
+  hold_all(answer.forecast_inner, inner);
+  Answer held = answer;
+  held.forecast = values;
+  held.forecast_interval = bounds;
+  held.forecast_inner = inner;
+  return held;
+}
+
 Outlooks::Outlooks(const Dataset& data, EvaluationOptions& evaluation, bool backtest)
-    : data_(data), evaluation_(evaluation) {
+    : data_(data),
+      evaluation_(evaluation),
+      held_{evaluation.floor, evaluation.ceiling, {}, {}, {}} {
   evaluation.only_history = true;
-  evaluation.on_forecast = [this](const Timeline& line, std::size_t t, const Answer& said) {
+  evaluation.on_forecast = [this](const Timeline& line, std::size_t t, const Answer& answer) {
+    const Answer said = held_.within(answer);
     Last& last = last_[line.key];
     Outlook& o = last.outlook;
     o.row = t;

@@ -52,8 +52,20 @@ class Outlooks {
     bool finds_periods = false;  // those that the learner finds are rivals, too
   };
 
+  /// Forecasts, held within what they must not leave.
+  struct Held {
+    double floor;
+    double ceiling;
+    std::vector<double> values;
+    std::vector<Interval> bounds, inner;
+
+    /// Its views live until the next call.
+    Answer within(const Answer& answer);
+  };
+
   const Dataset& data_;
   const EvaluationOptions& evaluation_;
+  Held held_;
   std::unordered_map<std::string, Last> last_;  // of each key
 };
 

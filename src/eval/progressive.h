@@ -30,8 +30,12 @@ struct EvaluationOptions {
   double coverage = 0;
   std::vector<double> inner = {};  ///< coverages of narrower bounds within them, ascending
   bool surprise = false;           ///< RunResult::surprise
-  double alarm_rate = 0;  ///< the part of ordinary rows that may be told as anomalies; 0: none
+  double alarm_rate = 0;     ///< the part of ordinary rows that may be told as anomalies; 0: none
   AlarmOptions alarms = {};  ///< RunResult::strangeness and alarms
+  /// What forecasts and their bounds are held within, as far as Outlooks (eval/outlook.h) tells
+  /// them.
+  double floor = -std::numeric_limits<double>::infinity();
+  double ceiling = std::numeric_limits<double>::infinity();
   bool keep_forecasts = false;  ///< RunResult::forecasts, of every lead up to the horizon
   MissingInputs missing = MissingInputs::learn;
   /// Inputs that forecasts may see ahead of their time, by name; others stay at their last values.

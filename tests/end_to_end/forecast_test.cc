@@ -44,6 +44,41 @@ std::string load_file(int rows, const std::set<int>& absent = {}, int ahead = 0)
   return text.str();
 }
 
+// Forecasts and all bounds, in the end and of the past.
+TEST(Forecast, StaysBetweenFloorAndCeiling) {
+  Workplace w;
+  w.file("load.csv", load_file(300));
+  const std::string command = "forecast load.csv --learner ar --horizon 12 --interval 0.5,0.99 ";
+  const Ran free = w.kalstream(command + "--json - --quiet");
+  const Ran held = w.kalstream(command + "--floor 70 --ceiling 75 --backtest --json - --quiet");
+  ASSERT_EQ(held.exit_code, fine) << held.err;
+  std::size_t beyond = 0;
+  const Json of_free = Json::parse(free.out)["forecast"];
+  const Json of_held = Json::parse(held.out)["forecast"];
+  for (std::size_t lead = 0; lead < 12; ++lead)
+    for (const char* part : {"value", "low", "high", "low_0.5", "high_0.5"}) {
+      const double v = of_free[lead][part];
+      EXPECT_EQ(of_held[lead][part], std::clamp(v, 70.0, 75.0)) << lead << part;
+      beyond += v < 70 || v > 75 ? 1 : 0;
+    }
+  EXPECT_GT(beyond, 0U);
+  const Ran wrong = w.kalstream(command + "--floor 3 --ceiling 3");
+  EXPECT_THAT(wrong.err, HasSubstr("--floor must be less than --ceiling"));
+}
+
+TEST(Forecast, CountsHaveALossOfTheirOwn) {
+  Workplace w;
+  std::string counts = "y\n";
+  for (int t = 0; t < 400; ++t) counts += std::to_string(t % 7 == 0 ? 9 : t % 3) + "\n";
+  w.file("counts.csv", counts);
+  const std::string command = "forecast counts.csv --horizon 7 --lags 7 --loss poisson --json - ";
+  const Ran ran = w.kalstream(command + "--learner alg1 --quiet");
+  ASSERT_EQ(ran.exit_code, fine) << ran.err;
+  const Json forecasts = Json::parse(ran.out)["forecast"];
+  for (const Json& lead : forecasts) EXPECT_GT(lead["value"], 0);
+  EXPECT_THAT(w.kalstream(command).err, HasSubstr("choose a network"));
+}
+
 TEST(Forecast, TellsWhatComesNextWithTimesAndBounds) {
   Workplace w;
   w.file("load.csv", load_file(400, {100, 101, 250}));

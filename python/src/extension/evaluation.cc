@@ -237,6 +237,11 @@ nb::dict dict_of(Outlook&& outlook, const Dataset& data, std::size_t horizon) {
   if (!outlook.low.empty()) {
     d["low"] = array_of(std::move(outlook.low), {horizon, n_d});
     d["high"] = array_of(std::move(outlook.high), {horizon, n_d});
+    const std::size_t narrower = outlook.inner.size() / (horizon * n_d);
+    std::vector<double> bounds;
+    for (const Interval& inner : outlook.inner)
+      bounds.insert(bounds.end(), {inner.low, inner.high});
+    d["inner"] = array_of(std::move(bounds), {horizon, narrower, n_d, std::size_t{2}});
   }
   d["moments"] =
       data.schema.time_form == TimeForm::number ? std::vector<std::int64_t>{} : outlook.moments;
@@ -329,10 +334,10 @@ void bind_evaluation(nb::module_& m) {
   nb::class_<O> options(m, "EvaluationOptions");
   options.def(nb::init<>());
   bind_members(options, "steps", &O::steps, "warm_up", &O::warm_up, "horizon", &O::horizon,
-               "weight_points", &O::weight_points, "coverage", &O::coverage, "surprise",
-               &O::surprise, "alarm_rate", &O::alarm_rate, "keep_forecasts", &O::keep_forecasts,
-               "future", &O::future, "delay", &O::delay, "max_delay", &O::max_delay, "periods",
-               &O::periods);
+               "weight_points", &O::weight_points, "coverage", &O::coverage, "inner", &O::inner,
+               "floor", &O::floor, "ceiling", &O::ceiling, "surprise", &O::surprise, "alarm_rate",
+               &O::alarm_rate, "keep_forecasts", &O::keep_forecasts, "future", &O::future, "delay",
+               &O::delay, "max_delay", &O::max_delay, "periods", &O::periods);
   options.def_prop_rw(
       "strangeness", [](const O& o) { return o.alarms.strangeness; },
       [](O& o, bool is_asked) { o.alarms.strangeness = is_asked; });

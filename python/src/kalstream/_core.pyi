@@ -107,6 +107,9 @@ class EvaluationOptions:
     horizon: int
     weight_points: int
     coverage: float
+    inner: list[float]
+    floor: float
+    ceiling: float
     surprise: bool
     alarm_rate: float
     strangeness: bool

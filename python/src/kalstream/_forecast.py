@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 from . import _core, _data
@@ -26,6 +27,16 @@ def _joined(X: Any, future: Any) -> tuple[Any, list[str]]:
     return together, [name for name in known if name != time]
 
 
+def coverages_of(interval: float | Sequence[float] | None) -> list[float]:
+    """In ascending order, the widest last; 0: no bounds."""
+    if interval is None or isinstance(interval, (int, float)):
+        return [float(interval or 0)]
+    coverages = sorted({float(coverage) for coverage in interval})
+    if not coverages or not all(0 < coverage < 1 for coverage in coverages):
+        raise ValueError("interval: must be between 0 and 1, or several such numbers")
+    return coverages
+
+
 class _Outlook:
     """A learner has learnt a table or file and looked ahead."""
 
@@ -34,7 +45,9 @@ class _Outlook:
         X: Any,
         horizon: int,
         *,
-        interval: float | None,
+        interval: float | Sequence[float] | None,
+        floor: float | None,
+        ceiling: float | None,
         future: Any,
         learner: str | Learner,
         elapsed: bool | None,
@@ -67,7 +80,16 @@ class _Outlook:
         self.X = X
         source.options.future = future_of(data, future)
         source.options.horizon = horizon
-        source.options.coverage = float(interval or 0)
+        *inner, coverage = coverages_of(interval)
+        source.options.coverage = coverage
+        source.options.inner = inner
+        self.inner = inner
+        if floor is not None:
+            source.options.floor = float(floor)
+        if ceiling is not None:
+            source.options.ceiling = float(ceiling)
+        if not source.options.floor < source.options.ceiling:
+            raise ValueError("floor: must be less than ceiling")
         outlooks, remarks = _core.look_ahead(learner, data, source.options, backtest)
         if not outlooks or not outlooks[0]["found"]:
             raise ValueError("X: no row has a target and all its inputs")
@@ -102,7 +124,9 @@ def forecast(
     X: Table | Path,
     horizon: int = 24,
     *,
-    interval: float | None = 0.9,
+    interval: float | Sequence[float] | None = 0.9,
+    floor: float | None = None,
+    ceiling: float | None = None,
     future: Any = None,
     learner: str | Learner = "auto",
     missing: str = "hold",
@@ -122,7 +146,10 @@ def forecast(
     horizon
         Steps after the last row that has a target, 1 to 1000.
     interval
-        The part of the values that the bounds are to hold; None: no bounds.
+        The part of the values that the bounds are to hold; None: no bounds. Several, as (0.8, 0.95), are told
+        together: `low` and `high` are those of the widest, `low_0.8` and `high_0.8` narrower ones.
+    floor, ceiling
+        Forecasts and bounds are never below, or above.
     **arguments
         target, inputs, category, time, columns and so on as for `run`; options of the learner.
     future
@@ -147,6 +174,9 @@ def forecast(
     outlook = _Outlook(backtest=False, **arguments)
     raw = outlook.raw
     parts = {"forecast": raw["values"], "low": raw.get("low"), "high": raw.get("high")}
+    for j, coverage in enumerate(outlook.inner):
+        parts[f"low_{coverage:g}"] = raw["inner"][:, j, :, 0]
+        parts[f"high_{coverage:g}"] = raw["inner"][:, j, :, 1]
     names = outlook.data.target_names
     frame = {}
     for k, name in enumerate(names):

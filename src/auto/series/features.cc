@@ -15,9 +15,11 @@ double within_reach(double v) { return std::clamp(v, -widest_feature, widest_fea
 
 void see_phase(std::uint64_t t, double m, std::span<double> waves) {
   const double turn = std::fmod(static_cast<double>(t), m) / m * 2 * std::numbers::pi;
-  for (std::size_t h = 1; h <= SeriesFeatures::waves; ++h) {
-    waves[2 * h - 2] = std::sin(static_cast<double>(h) * turn);
-    waves[2 * h - 1] = std::cos(static_cast<double>(h) * turn);
+  const double sine = waves[0] = std::sin(turn);
+  const double cosine = waves[1] = std::cos(turn);
+  for (std::size_t h = 1; h < SeriesFeatures::waves; ++h) {  // the sum of two angles
+    waves[2 * h] = waves[2 * h - 2] * cosine + waves[2 * h - 1] * sine;
+    waves[2 * h + 1] = waves[2 * h - 1] * cosine - waves[2 * h - 2] * sine;
   }
 }
 
