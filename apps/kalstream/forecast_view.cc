@@ -111,7 +111,8 @@ Shown past_of(const ForecastReport& r, const Outlook& o) {
   return shown;
 }
 
-// Days, where a few begin in the picture; else times at equal distances.
+// Days, where a few begin in the picture; else round times of the day; else times at equal
+// distances.
 std::vector<view::Tick> time_ticks(const ForecastReport& r, const Outlook& o, double from,
                                    double to) {
   if (r.data.times.empty()) return {};
@@ -126,6 +127,25 @@ std::vector<view::Tick> time_ticks(const ForecastReport& r, const Outlook& o, do
   constexpr std::size_t most = 6;
   constexpr std::size_t fewest = 3;
   std::vector<view::Tick> ticks;
+  constexpr std::int64_t second = 1'000'000'000;
+  for (const std::int64_t seconds :
+       {43200, 21600, 10800, 3600, 1800, 900, 600, 300, 60, 30, 10, 1}) {
+    if (days.size() >= fewest) break;
+    ticks.clear();
+    for (double place = from; place <= to; ++place) {
+      if (moment(place) % (seconds * second) != 0) continue;
+      std::string text = iso_text(moment(place)).substr(0, seconds < 60 ? 19 : 16);
+      std::replace(text.begin(), text.end(), 'T', ' ');
+      ticks.push_back({place, text});
+    }
+    if (ticks.size() >= fewest && ticks.size() <= 2 * most) {
+      if (ticks.size() > most)
+        for (std::size_t k = 1; k < ticks.size(); ++k)
+          ticks.erase(ticks.begin() + static_cast<std::ptrdiff_t>(k));
+      return ticks;
+    }
+  }
+  ticks.clear();
   if (days.size() >= fewest) {
     const std::size_t every = (days.size() + most - 1) / most;
     for (std::size_t k = 0; k < days.size(); k += every) ticks.push_back(days[k]);
@@ -145,7 +165,16 @@ view::Panel panel_of(const ForecastReport& r, const Outlook& o, std::size_t k) {
   const Shown past = past_of(r, o);
   view::Series known{.name = "past", .x = past.x, .grey = true};
   for (const std::size_t row : past.rows) known.y.push_back(r.run.target[row * n_d + k]);
+  // The line of the forecast goes on from the last value.
   view::Series ahead{.name = r.learner};
+  if (!known.y.empty() && std::isfinite(known.y.back())) {
+    ahead.x.push_back(known.x.back());
+    ahead.y.push_back(known.y.back());
+    if (!o.low.empty()) {
+      ahead.low.push_back(known.y.back());
+      ahead.high.push_back(known.y.back());
+    }
+  }
   for (std::size_t lead = 0; lead < horizon_of(r); ++lead) {
     ahead.x.push_back(static_cast<double>(lead + 1));
     ahead.y.push_back(o.value[lead * n_d + k]);

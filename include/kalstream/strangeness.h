@@ -47,7 +47,7 @@ class Strangeness {
     AlarmKind kind = AlarmKind::spike;
     bool is_outside = false;  ///< no value was there before
     double error = 0;         ///< d − d̂, in usual sizes of errors
-    double distance = 0;      ///< from the middle of the values before; in units of the value
+    double usual = 0;         ///< slow mean of the values before
     double jump = 0;          ///< largest change in the last rows, if it is strange
   };
 

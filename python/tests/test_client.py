@@ -146,6 +146,15 @@ def test_keys(client):
     assert client.history("keyed", key="d007")["points"]["target"] == [sample["y"] for sample in samples(3)]
 
 
+def test_alarms(client):
+    client.create("watched-over", learner="mean", target="y", alarm_above=90)
+    answers = client.send_batch("watched-over", [{"y": 1.0}, {"y": 95.0}, *[{"y": 2.0}] * 10])
+    assert answers[1]["alarm"]["event"] == "start" and answers[-1]["alarm"]["event"] == "end"
+    (alarm,) = client.alarms("watched-over")
+    assert (alarm["kind"], alarm["start"], alarm["end"], alarm["value"]) == ("above", 2, 3, 95.0)
+    assert client.judge_alarm("watched-over", False)["status"] == "judged"
+
+
 def test_events(client, server):
     client.create("watched", learner="rls", target="y")
     client.send_batch("watched", samples(5))

@@ -23,7 +23,9 @@ constexpr double silence_memory = 8192;      // targets
 constexpr double targets_for_silence = 100;  // before which nobody knows what is usual
 
 // What people say of alarms.
-constexpr double pace = 1.25;
+constexpr double pace = 1.25;           // of one verdict …
+constexpr double most_pace = 2;         // … at most, for an alarm that was far from ordinary
+constexpr double above_severity = 1.1;  // times that of the false alarm, which is told no more
 constexpr double lowest = 0.5;
 constexpr double highest = 8;
 
@@ -54,6 +56,7 @@ void Alarms::Signs::exchange(Archive& archive) {
   for (double* v : {&rows, &calm, &strange, &too_large, &too_small, &spread, &stuck, &outside,
                     &jump, &farthest})
     archive.number(*v, Archive::not_negative);
+  archive.number(usual, Archive::usable);
   exchange_kind(archive, strongest);
   archive.flag(by_limit);
 }
@@ -155,11 +158,13 @@ void Alarms::go_on(const AlarmTime& at, const Finding& found, double value) {
 // Beyond a limit it is the one farthest beyond, otherwise the one farthest from the usual.
 void Alarms::keep_worst(bool is_first, const Strangeness::Look& look, double value) {
   AlarmEvent& alarm = news_.alarm;
-  bool is_worse = look.distance > signs_.farthest;
+  if (is_first) signs_.usual = look.usual;
+  const double distance = std::abs(value - signs_.usual);
+  bool is_worse = distance > signs_.farthest;
   if (alarm.kind == AlarmKind::above) is_worse = value > alarm.value;
   if (alarm.kind == AlarmKind::below) is_worse = value < alarm.value;
   if (is_first || is_worse) alarm.value = value;
-  signs_.farthest = std::max(signs_.farthest, look.distance);
+  if (!std::isnan(distance)) signs_.farthest = std::max(signs_.farthest, distance);
 }
 
 // Values that jump and stay are a level, those that leave slowly a drift.
@@ -237,7 +242,8 @@ void Alarms::judge(bool real) {
     return;
   }
   const double severity = is_open_ ? news_.alarm.severity : last_severity_;
-  least_ = std::min(highest, std::clamp(severity * pace / 1.125, pace * least_, 2 * least_));
+  least_ =
+      std::min(highest, std::clamp(above_severity * severity, pace * least_, most_pace * least_));
 }
 
 void Alarms::exchange(Archive& archive) {

@@ -97,7 +97,8 @@ class Alarms {
     double stuck = 0;                        // … of them with the value of the row before
     double outside = 0;                      // rows with values where no values were before
     double jump = 0;                         // the largest around its start
-    double farthest = 0;                     // distance of its values from the usual
+    double usual = 0;                        // value before the alarm
+    double farthest = 0;                     // distance of its values from that
     AlarmKind strongest = AlarmKind::spike;  // kind of the strangest row
     bool by_limit = false;                   // a limit alone
 

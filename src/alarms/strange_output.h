@@ -59,6 +59,7 @@ class StrangeOutput {
   double errors_seen_ = 0;
   double error_now_ = 0;    // mean |e| of the last 16 rows
   double error_usual_ = 0;  // mean |e| of the last 1,024 rows
+  double usual_value_ = 0;  // slow mean
   double run_ = 0;          // equal values until now
   double longest_run_ = 2;  // lately
   double changes_ = 0;      // of the value

@@ -9,6 +9,11 @@
 #include "core/finite.h"
 
 namespace kalstream {
+namespace {
+
+constexpr double slow = 1.0 / 1024;  // pace of what is usual
+
+}  // namespace
 
 const char* to_string(AlarmKind kind) {
   constexpr std::array names{"spike",  "level",   "drift", "stuck",
@@ -26,11 +31,12 @@ Strangeness::Look StrangeOutput::take(double d_hat, double surprise, double d) {
   if (rows_ >= c_->first_rows) measure(x, look);
   measure_run(d, look);
   look.is_outside = range_[value].margin(d) > 0;
-  look.distance = std::abs(d - range_[value].middle());
+  look.usual = usual_value_;
   if (look.size > 0) look.jump = largest_jump();
   tell(look);
   for (std::size_t k = 0; k < statistics; ++k) range_[k].learn(x[k], *c_);
   ++rows_;
+  usual_value_ += (d - usual_value_) * std::max(1 / rows_, slow);
   return look;
 }
 
@@ -52,7 +58,6 @@ bool StrangeOutput::add(double d_hat, double surprise, double d) {
 
 void StrangeOutput::learn_error(double e) {
   constexpr double fast = 1.0 / 16;
-  constexpr double slow = 1.0 / 1024;
   constexpr double most = 16;  // times the usual: one huge error does not hide the next
   const double size = std::abs(e);
   const double young = 1 / ++errors_seen_;
@@ -149,6 +154,7 @@ void StrangeOutput::exchange(Archive& archive) {
   for (double* v : {&rows_, &errors_seen_, &run_, &longest_run_, &changes_, &calm_})
     archive.number(*v, count);
   for (double* v : {&error_now_, &error_usual_, &told_}) archive.number(*v, Archive::not_negative);
+  archive.number(usual_value_, Archive::usable);
   archive.flag(is_strange_);
 }
 

@@ -37,8 +37,6 @@ class UsualRange {
     return std::max(0.0, margin(x) - c.proneness * expected_margin_);
   }
 
-  double middle() const { return low_ + (high_ - low_) / 2; }
-
   void learn(double x, const StrangenessConstants& c) {
     if (rows_ == 0) begin(x);
     const double keep = 1 - 1 / c.prone_memory;

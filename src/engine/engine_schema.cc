@@ -97,7 +97,8 @@ std::uint64_t Engine::bytes_of_a_model() const {
                            ' ' + std::to_string(o.coverage) + ' ' + std::to_string(o.inner.size()) +
                            ' ' + std::to_string(o.alarm_rate) + ' ' +
                            std::to_string(o.max_classes) + ' ' + std::to_string(o.max_delay) +
-                           (o.surprise ? " surprise" : "") + (o.alarms.strangeness ? " strangeness" : "") +
+                           (o.surprise ? " surprise" : "") +
+                           (o.alarms.strangeness ? " strangeness" : "") +
                            (o.alarms.any() ? " alarms" : "") + (o.elapsed ? " elapsed" : "");
   const std::lock_guard lock(mutex);
   if (const auto found = known.find(like); may_be_known && found != known.end())
@@ -126,6 +127,8 @@ void Engine::settle_classes() {
     throw std::invalid_argument("--horizon: classes are not forecast; leave it away");
   if (options_.model.coverage > 0)
     remark("--interval: a class has probabilities in the place of bounds");
+  if (options_.model.alarms.any())
+    remark("--strangeness, --alarm-above, --alarm-below: of a class there is its surprise alone");
 }
 
 // Which inputs may be known ahead; the others are held in forecasts, and that is said.

@@ -22,11 +22,12 @@ StreamStatus full_status() {
   s.uptime_seconds = 12.5;
   std::uint64_t n = 1000000000001;
   for (std::uint64_t* count :
-       {&s.lines_read,          &s.counts.refused,   &s.counts.samples,   &s.counts.learnt,
-        &s.counts.missing,      &s.labels_pending,   &s.counts.late,      &s.counts.gated,
-        &s.counts.rejected,     &s.counts.held,      &s.counts.anomalies, &s.checkpoints_written,
-        &s.checkpoint_failures, &s.models_in_memory, &s.models_packed,    &s.models_on_disk,
-        &s.evictions,           &s.resident_bytes,   &s.memory_bytes,     &s.latency.count})
+       {&s.lines_read,          &s.counts.refused,      &s.counts.samples,   &s.counts.learnt,
+        &s.counts.missing,      &s.labels_pending,      &s.counts.late,      &s.counts.gated,
+        &s.counts.rejected,     &s.counts.held,         &s.counts.anomalies, &s.counts.alarms,
+        &s.checkpoints_written, &s.checkpoint_failures, &s.models_in_memory, &s.models_packed,
+        &s.models_on_disk,      &s.evictions,           &s.resident_bytes,   &s.memory_bytes,
+        &s.latency.count})
     *count = n++;
   double v = 0.1;
   for (double* number :

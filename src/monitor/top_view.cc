@@ -122,6 +122,7 @@ std::vector<Row> counts(const StreamStatus& s) {
                 style::alarm);
   add("refused", s.counts.refused, alarm_if(s.counts.refused > 0));
   if (s.counts.anomalies > 0) add("anomalies", s.counts.anomalies, style::alarm);
+  if (s.counts.alarms > 0) add("alarms", s.counts.alarms, style::alarm);
   return rows;
 }
 
@@ -349,6 +350,7 @@ std::string top_line(const StreamStatus& s) {
   add(s.latency.p99, "p99 " + format_seconds(s.latency.p99));
   if (s.counts.refused > 0) line += fmt::format("  {} refused", s.counts.refused);
   if (s.counts.anomalies > 0) line += fmt::format("  {} anomalies", s.counts.anomalies);
+  if (s.counts.alarms > 0) line += fmt::format("  {} alarms", s.counts.alarms);
   if (s.resident_bytes > 0) line += "  " + format_bytes(s.resident_bytes);
   const auto all = std::accumulate(s.warnings.begin(), s.warnings.end(), std::uint64_t{0});
   return line + (all == 1 ? "  1 warning" : fmt::format("  {} warnings", all));

@@ -79,6 +79,16 @@ TEST(Forecast, CountsHaveALossOfTheirOwn) {
   EXPECT_THAT(w.kalstream(command).err, HasSubstr("choose a network"));
 }
 
+// Where hardly a day is shown, times of the day.
+TEST(Forecast, PicturesHaveRoundTimes) {
+  Workplace w;
+  w.file("load.csv", load_file(50));
+  const Ran ran = w.kalstream("forecast load.csv --learner ar --horizon 6 --plot p.svg --quiet");
+  ASSERT_EQ(ran.exit_code, fine) << ran.err;
+  EXPECT_THAT(read_text(w.path("p.svg")),
+              AllOf(HasSubstr("2024-01-02 00:00"), HasSubstr("2024-01-02 12:00")));
+}
+
 TEST(Forecast, TellsWhatComesNextWithTimesAndBounds) {
   Workplace w;
   w.file("load.csv", load_file(400, {100, 101, 250}));

@@ -271,6 +271,18 @@ class Calls:
         return Call("GET", stream_path(stream, "/history", key=key, target=target, points=points))
 
     @call
+    def alarms(self, stream: str, *, key: str | None = None, limit: int = 100) -> Call[list[dict[str, Any]]]:
+        """The last alarms, in the order in which they began; one without an end lasts."""
+        path = stream_path(stream, "/alarms", key=key, limit=limit)
+        return Call("GET", path, read=lambda answer: json.loads(answer)["alarms"])
+
+    @call
+    def judge_alarm(self, stream: str, real: bool, *, key: str | None = None) -> Call[Answer]:
+        """Says whether the last alarm, or what was missed lately, was one; moves what is told from now on."""
+        path = stream_path(stream, "/alarms", real="true" if real else "false", key=key)
+        return Call("POST", path, b"")
+
+    @call
     def metrics(self) -> Call[str]:
         """What Prometheus would read."""
         return Call("GET", "/metrics", read=bytes.decode)
