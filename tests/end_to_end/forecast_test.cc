@@ -82,7 +82,7 @@ TEST(Forecast, CountsHaveALossOfTheirOwn) {
 // Where hardly a day is shown, times of the day.
 TEST(Forecast, PicturesHaveRoundTimes) {
   Workplace w;
-  w.file("load.csv", load_file(50));
+  w.file("load.csv", load_file(40));
   const Ran ran = w.kalstream("forecast load.csv --learner ar --horizon 6 --plot p.svg --quiet");
   ASSERT_EQ(ran.exit_code, fine) << ran.err;
   EXPECT_THAT(read_text(w.path("p.svg")),
