@@ -385,7 +385,7 @@ TEST(Auto, ExpertsAreExplained) {
   w.file("d.csv", "load,sun,price\n1,2,20\n2,1,30\n3,1,25\n");
   const Ran ran = w.kalstream("inspect --data d.csv --learner auto");
   ASSERT_EQ(ran.exit_code, fine) << ran.err;
-  EXPECT_THAT(ran.out, AllOf(HasSubstr("past targets"), HasSubstr("replays"), HasSubstr("lstm"),
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("past targets"), HasSubstr("replays"), HasSubstr("trees"),
                              HasSubstr("recurrent"), HasSubstr("feed-forward"), HasSubstr("linear"),
                              HasSubstr("naive"), HasSubstr("auto.experts")));
   EXPECT_THAT(ran.out, HasSubstr("fine for auto"));
