@@ -335,6 +335,18 @@ $(RIVER_VENV)/ready: bench/river/requirements.txt
 	$(RIVER_VENV)/bin/pip install --quiet -r bench/river/requirements.txt
 	@touch $@
 
+# What each part of auto is worth (experiments/ablation.py), in a build whose constants the environment can change.
+# DATA=DIR names the folder of streams; ABLATION_OPTIONS="--rows 1000 --only kernel" measures less. All of it takes hours;
+# what was interrupted goes on.
+.PHONY: ablation
+ABLATION_OPTIONS :=
+
+ablation: python $(RIVER_VENV)/ready
+	cmake -S . -B build/ablation -G Ninja -DCMAKE_BUILD_TYPE=Release -DKALSTREAM_ABLATION=ON -DKALSTREAM_BUILD_TESTS=OFF >/dev/null
+	cmake --build build/ablation -j $(JOBS) --target auto_error
+	PYTHONPATH=build/release/python $(RIVER_VENV)/bin/python bench/river/classes.py --samples 2500 --export build/class-streams
+	nice python3 experiments/ablation.py $(if $(DATA),--data $(DATA)) $(ABLATION_OPTIONS)
+
 # Error against time and against memory, kalstream and others on the streams of docs/auto.md: a table and the picture of
 # docs/performance.md. DATA=DIR names the folder of the real ones; what was interrupted goes on, PARETO_OPTIONS=--fresh
 # begins anew

@@ -137,7 +137,7 @@ int main(int argc, char** argv) {
   std::string learner = "auto";
   std::string classes;
   std::string only;
-  bool parts = false;
+  [[maybe_unused]] bool parts = false;
   std::size_t jobs = 0;
   std::size_t seeds = 1;
   std::size_t rows = 2500;

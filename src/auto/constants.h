@@ -1,6 +1,6 @@
 // The numbers of `auto`, but for the list of its experts and what they are.
 //
-// What half and double of each cost is in docs/ablation.md (make ablation).
+// `make ablation` measures what half and double of each cost.
 #pragma once
 
 #include <cstddef>
