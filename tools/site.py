@@ -29,7 +29,7 @@ NAVIGATION = {
     "Languages": ["docs/python.md", "docs/c-api.md", "docs/bindings.md", "bindings/rust/README.md", "bindings/go/README.md",
                   "bindings/node/README.md"],
     "References": ["docs/cli-reference.md", "docs/python-reference.md", "docs/cpp-reference.md"],
-    "How it works": ["docs/auto.md", "docs/kernels.md", "docs/trees.md", "docs/architecture.md", "docs/non-goals.md", "docs/notation.md", "docs/defaults.md", "docs/presets.md",
+    "How it works": ["docs/auto.md", "docs/auto-results.md", "docs/kernels.md", "docs/trees.md", "docs/architecture.md", "docs/non-goals.md", "docs/notation.md", "docs/defaults.md", "docs/presets.md",
                      "docs/noise-floor.md", "docs/decisions/*.md"],
     "Figures": ["docs/performance.md", "docs/forecasting-results.md", "docs/reproduction.md", "bench/river/README.md",
                 "bench/peers/README.md", "experiments/forecast/README.md"],
