@@ -6,7 +6,6 @@
 #include "core/archive.h"
 
 namespace kalstream {
-namespace {}  // namespace
 
 Distance::Distance(const RunningMoments& inputs, std::span<const double> x,
                    const RunningMoments& targets, std::span<const double> d) {

@@ -211,12 +211,11 @@ void Blend::learn_average(double d) {
 }
 
 // Recursive least squares with measurement noise apart·s², s² the running squared error, and
-// constants::ridge_forgetting as long as that does not lift the covariance above its prior: for x =
-// q − b, S = xᵀCx
+// forgetting as long as that does not lift the covariance above its prior: for x = q − b, S = xᵀCx
 // + s² and W = Cx/√S,
 //   u ← u + W e/√S;   C ← (C − WWᵀ)/λ
 // C is symmetric by construction, and s² kept above what would make it singular within rounding:
-// constants::ridge_forgetting would blow up either flaw.
+// forgetting would blow up either flaw.
 void Blend::learn_ridge(Ridge& ridge, double prediction, double d) {
   const std::size_t M = experts();
   double e = d - prediction;

@@ -9,7 +9,6 @@
 #include "core/least_squares.h"
 
 namespace kalstream {
-namespace {}  // namespace
 
 ClassStack::ClassStack(std::size_t classes, const Plan& plan)
     : classes_(classes), plan_(plan), loss_({.kind = Loss::Kind::cross_entropy}, outputs()) {

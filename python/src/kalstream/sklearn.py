@@ -86,8 +86,8 @@ class _Online(BaseEstimator):
         X, y = self._validated(X, y, reset=True)
         self._start(X, y)
         passes = self.passes
-        if self.learner == "auto" and passes > 1:
-            warnings.warn(f'passes={passes} is 1 for "auto", which learns rows again by itself', stacklevel=2)
+        if self.learner in ("auto", "auto-max") and passes > 1:
+            warnings.warn(f'passes={passes} is 1 for "{self.learner}", which learns rows again by itself', stacklevel=2)
             passes = 1
         if _is_sorted(y):
             warnings.warn("the rows are sorted by y: no row tells of those that follow; shuffle them", stacklevel=2)
